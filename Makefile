@@ -1,0 +1,70 @@
+# All of it needs Python >= 3.11 and Java >= 17, and nothing else: `make help`.
+# Another Python: make PYTHON=/path/to/python3. Another Java: JAVA_HOME=/path/to/java make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Its existence says that everything is installed and fetched: with it, nothing here uses the network.
+READY := $(VENV)/.ready
+
+# Each is empty when all is well, else one line. They run before anything is downloaded.
+python_trouble = $(shell \
+	if ! command -v $(PYTHON) >/dev/null; then echo "there is no $(PYTHON)"; \
+	elif ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  echo "$(PYTHON) is too old or does not run"; fi)
+venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo "missing")
+# JAVA_HOME may be a variable of make, which $(shell) does not hand on by itself.
+java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test broker-test lint format formats types wheel archive clean distclean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(READY) ## make .venv with everything in it
+
+run: $(READY) ## find the hanging transactions of data/samples, tables in build/tables
+	$(BIN)/txnlog detect data/samples --tables build/tables
+	$(BIN)/txnlog find-hanging --tables build/tables
+
+test: $(READY) ## all tests but those that need a Kafka broker; ARGS="-k words" for some
+	$(BIN)/pytest $(ARGS)
+
+broker-test: $(READY) ## the tests that need a Kafka broker
+	$(BIN)/pytest -m kafka $(ARGS)
+
+lint: $(READY) ## ruff's rules, and who may import whom
+	$(BIN)/ruff check
+	$(BIN)/lint-imports
+
+format: $(READY) ## rewrite the code as ruff formats it
+	$(BIN)/ruff format
+
+formats: $(READY) ## fail if the code is not as ruff formats it
+	$(BIN)/ruff format --check
+
+types: $(READY) ## mypy, strict
+	$(BIN)/mypy
+
+wheel: $(READY) ## dist/txnlog-*.whl
+	$(BIN)/python -m build --wheel --no-isolation
+
+archive: $(READY) ## once, a minute and 190 MB: Spark then starts in about two thirds of the time
+	$(BIN)/python -m txnlog.archive
+
+clean: ## remove what was built
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+distclean: clean ## remove .venv, too
+	rm -rf $(VENV)
+
+$(READY): pyproject.toml constraints.txt
+	$(if $(python_trouble),$(error $(python_trouble): install Python 3.11 or newer, or name one with make PYTHON=...))
+	$(if $(venv_trouble),$(error $(PYTHON) has no venv: install it (Debian, Ubuntu: python3-venv), or make PYTHON=...))
+	$(if $(java_trouble),$(error $(java_trouble)))
+	$(PYTHON) -m venv $(VENV)
+	@echo "installing what constraints.txt lists: a few minutes, once"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' \
+		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
+	@$(BIN)/python -m txnlog.jars >/dev/null
+	@touch $@

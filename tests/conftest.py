@@ -1,0 +1,27 @@
+"""What all tests share: one small Spark with Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from txnlog.session import session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One for the whole run, as to start it takes longer than most tests. Otherwise as everybody has it."""
+    started = session(
+        "txnlog-tests",
+        **{
+            "spark.master": "local[2]",
+            "spark.sql.shuffle.partitions": 2,
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+            # Tests are short: what the second compiler makes faster would not be run often enough to pay.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        },
+    )
+    yield started
+    started.stop()

@@ -1,0 +1,82 @@
+"""An archive of Spark's classes, with which Spark starts in about two thirds of the time.
+
+A third of the start goes into loading and checking classes. Since Java 13 the JVM can do so once and keep the
+result (JEP 350, dynamic class data sharing: -XX:ArchiveClassesAtExit). The JVM passes over an archive of
+another Java or of other jars without a word, and Spark starts as slowly as before.
+
+Run as a module it makes the archive, unless it is there: 190 MB.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from txnlog.errors import SetupError
+from txnlog.jars import folder
+from txnlog.java import Java, java
+
+_PATIENCE_S = 900
+# What the classes are loaded by: Delta's writer, MERGE, its reader, and a Python worker.
+_TRAINING = """
+import sys
+from txnlog.session import session
+archive, table = sys.argv[1:]
+spark = session(**{"spark.driver.extraJavaOptions": f'"-XX:ArchiveClassesAtExit={archive}"'})
+rows = spark.range(8).selectExpr("id", "cast(id AS string) AS name")
+rows.write.format("delta").save(table)
+merge = f"MERGE INTO delta.`{table}` t USING {{rows}} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+spark.sql(merge, rows=rows.selectExpr("id + 4 AS id", "name"))
+written = spark.read.format("delta").load(table)
+written.mapInArrow(lambda batches: batches, written.schema).groupBy("name").count().collect()
+spark.stop()
+"""
+
+
+def archive(runtime: Java) -> Path:
+    """Where the archive of this Java and this Spark is, if it was made."""
+    return folder() / f"spark-{version('pyspark')}-java-{runtime.version}.jsa"
+
+
+def java_options(runtime: Java) -> list[str]:
+    """The option that has the JVM use the archive; none where there is no archive."""
+    made = archive(runtime)
+    return [f'"-XX:SharedArchiveFile={made}"'] if made.is_file() else []
+
+
+def make(runtime: Java) -> Path:
+    """The archive, made by starting Spark once, which takes about a minute.
+
+    Raises SetupError when that fails; everything works without the archive.
+    """
+    target = archive(runtime)
+    if target.is_file():
+        return target
+    folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder(), prefix="archive-") as scratch:
+        made = Path(scratch, target.name)
+        command = [sys.executable, "-c", _TRAINING, str(made), f"{scratch}/table"]
+        try:
+            # The JVM writes the archive after Python has ended; it holds the pipes, so this waits for both.
+            subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S, check=True)
+            made.replace(target)
+        except (OSError, subprocess.SubprocessError) as trouble:
+            raise SetupError(f"no archive of Spark's classes could be made in {target.parent}") from trouble
+    return target
+
+
+def main() -> int:
+    """Print the archive's path, or the one line that says why there is none."""
+    try:
+        print(make(java()))  # noqa: T201 - for make
+    except SetupError as error:
+        print(f"txnlog: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
