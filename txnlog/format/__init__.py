@@ -1,0 +1,1 @@
+"""What Kafka puts on disk: bytes in, values out. No Spark, no files, no clock."""

@@ -1,0 +1,230 @@
+"""The walk through a segment: runs of whole batches, and every stretch of bytes that is none.
+
+Every byte of the segment ends up in exactly one run or stretch, in order. Damage never ends the walk where the next
+batch can be found again with certainty (`txnlog.format.search`). Memory is bounded by `WINDOW`, whatever a length
+claims, because nothing is read on the word of a length field alone.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import fastcrc
+import numpy as np
+import numpy.typing as npt
+
+from txnlog.format import batch as wire
+from txnlog.format.batch import (
+    HEADER,
+    HEADER_SIZE,
+    LENGTH_END,
+    LENGTH_POSITION,
+    MAGIC_POSITION,
+    RecordBatchHeader,
+)
+from txnlog.format.checksum import Segment, valid_length_at
+from txnlog.format.search import Search
+from txnlog.format.structure import numpy_dtype
+
+WINDOW = 16 << 20
+# After damage the window starts small again and doubles: a segment with damage every few bytes stays linear.
+WINDOW_AFTER_DAMAGE = 64 << 10
+
+BATCH_HEADER = numpy_dtype(RecordBatchHeader)
+_INT32 = struct.Struct(">i")
+
+
+class Kind(enum.StrEnum):
+    """What a stretch of bytes that is no whole, checked batch is."""
+
+    CRC_MISMATCH = "a batch whose checksum does not match"
+    UNREADABLE = "bytes that are no batch"
+    CUT_SHORT = "the tail of a batch that was being written"
+    ZEROS = "zeros of a preallocated file"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Whole batches that follow one another, each with a matching checksum.
+
+    `positions` (n, int64) are bytes from the start of the segment; `headers` (n) have the dtype of
+    `RecordBatchHeader`, older messages in the same shape; `window` starts at byte `start` of the segment. Only a
+    batch longer than `WINDOW` is not wholly in it.
+    """
+
+    start: int
+    end: int
+    positions: npt.NDArray[np.int64]
+    headers: npt.NDArray[np.void]
+    window: memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Bytes that are no whole, checked batch. `header` is what they claim to be, where 61 bytes of it are there."""
+
+    start: int
+    end: int
+    kind: Kind
+    header: RecordBatchHeader | None = None
+
+
+class _Chain(NamedTuple):
+    """Where batches lie in a window by their length fields: starts and ends relative to it, and which are valid."""
+
+    starts: list[int]
+    ends: list[int]
+    headers: npt.NDArray[np.void]
+    valid: npt.NDArray[np.bool_]
+
+
+def scan(segment: Segment) -> Iterator[Run | Stretch]:
+    """Walk a segment from its first byte to its last."""
+    position, size = 0, WINDOW
+    search = Search(segment)
+    while position < segment.size:
+        reached = position
+        for piece in _pieces(segment, position, segment.view(position, size)):
+            yield piece
+            reached = piece.end
+        size = min(size * 2, WINDOW)
+        if reached == position:
+            piece = _long_batch(segment, position) or _stretch(segment, position, search)
+            yield piece
+            reached, size = piece.end, WINDOW_AFTER_DAMAGE
+        position = reached
+
+
+def _pieces(segment: Segment, position: int, window: memoryview) -> Iterator[Run | Stretch]:
+    """What of a window can be told from the window alone; it may end before the window does."""
+    chain = _chain(window)
+    index, count = 0, len(chain.starts)
+    while index < count:
+        if chain.valid[index]:
+            wrong = np.flatnonzero(~chain.valid[index:])
+            stop = index + int(wrong[0]) if len(wrong) else count
+            kept = np.array(chain.starts[index:stop], np.int64) + position
+            yield Run(position, position + chain.ends[stop - 1], kept, chain.headers[index:stop], window)
+            index = stop
+        elif _is_framed(segment, position, chain, index):
+            header = RecordBatchHeader(*chain.headers[index].item())
+            yield Stretch(position + chain.starts[index], position + chain.ends[index], Kind.CRC_MISMATCH, header)
+            index += 1
+        else:
+            return
+
+
+def _is_framed(segment: Segment, position: int, chain: _Chain, index: int) -> bool:
+    """Whether a batch with a wrong checksum still has its right length: the next one starts where it ends."""
+    if index + 1 < len(chain.starts):
+        return bool(chain.valid[index + 1])
+    end = position + chain.ends[index]
+    return end == segment.size or valid_length_at(segment, end, WINDOW) is not None
+
+
+def _chain(window: memoryview) -> _Chain:
+    starts, ends = _frames(window)
+    headers = _headers(window, starts)
+    return _Chain(starts, ends, headers, _validity(window, starts, ends, headers))
+
+
+def _frames(window: memoryview) -> tuple[list[int], list[int]]:
+    """Starts and ends of batches, following the length fields as long as each lies in the window whole."""
+    starts, ends = [], []
+    place, size, length_at = 0, len(window), _INT32.unpack_from
+    while place + MAGIC_POSITION < size:
+        (length,) = length_at(window, place + LENGTH_POSITION)
+        end = place + LENGTH_END + length
+        smallest = wire.SMALLEST_BATCH_LENGTH if window[place + MAGIC_POSITION] > 1 else wire.SMALLEST_LEGACY_LENGTH
+        if length < smallest or end > size:
+            break
+        starts.append(place)
+        ends.append(end)
+        place = end
+    return starts, ends
+
+
+def _headers(window: memoryview, starts: list[int]) -> npt.NDArray[np.void]:
+    """One gather of the 61-byte windows at `starts`; older messages are put into the same shape."""
+    headers = np.zeros(len(starts), BATCH_HEADER)
+    places = np.array(starts, np.int64)
+    modern = np.frombuffer(window, np.uint8)[places + MAGIC_POSITION] > 1 if starts else np.zeros(0, np.bool_)
+    if modern.any():
+        every_byte = np.ndarray((len(window) - HEADER_SIZE + 1,), BATCH_HEADER, buffer=window, strides=(1,))
+        headers[modern] = every_byte[places[modern]]
+    for index in np.flatnonzero(~modern):
+        headers[index] = tuple(wire.legacy_header(window[starts[index] :]))
+    return headers
+
+
+def _validity(
+    window: memoryview, starts: list[int], ends: list[int], headers: npt.NDArray[np.void]
+) -> npt.NDArray[np.bool_]:
+    checked_from, crc_of = wire.CHECKED_FROM, fastcrc.crc32.iscsi
+    crcs = [crc_of(window[start + checked_from : end]) for start, end in zip(starts, ends, strict=True)]
+    valid: npt.NDArray[np.bool_] = (
+        (np.array(crcs, np.int64) == headers["crc"])
+        & (headers["magic"] == 2)
+        & (headers["base_offset"] >= 0)
+        & (headers["last_offset_delta"] >= 0)
+        & (headers["record_count"] >= 0)
+        & (headers["producer_id"] >= wire.NO_PRODUCER_ID)
+    )
+    for index in np.flatnonzero((headers["magic"] == 0) | (headers["magic"] == 1)):
+        message = window[starts[index] : ends[index]]
+        valid[index] = wire.crc_of_legacy(message) == headers["crc"][index] and headers["base_offset"][index] >= 0
+    return valid
+
+
+def _long_batch(segment: Segment, position: int) -> Run | None:
+    """A valid batch that is longer than a window."""
+    length = valid_length_at(segment, position, WINDOW)
+    if length is None:
+        return None
+    window = segment.view(position, WINDOW)
+    return Run(position, position + length, np.array([position], np.int64), _headers(window, [0]), window)
+
+
+def _stretch(segment: Segment, position: int, search: Search) -> Stretch:
+    """What the bytes at `position`, which are no valid batch, are, and how far they reach."""
+    first_not_zero = _first_not_zero(segment, position)
+    if first_not_zero == segment.size:
+        return Stretch(position, segment.size, Kind.ZEROS)
+    header = _claimed_header(segment, position)
+    found = search.next_batch(position)
+    if found is not None:
+        return Stretch(position, found, Kind.UNREADABLE, header)
+    kind = Kind.CUT_SHORT if _is_cut_short(segment, position, header) else Kind.UNREADABLE
+    return Stretch(position, segment.size, kind, header)
+
+
+def _claimed_header(segment: Segment, position: int) -> RecordBatchHeader | None:
+    view = segment.view(position, HEADER_SIZE)
+    if len(view) < HEADER_SIZE or view[MAGIC_POSITION] != 2:
+        return None
+    return RecordBatchHeader(*HEADER.unpack_from(view))
+
+
+def _is_cut_short(segment: Segment, position: int, header: RecordBatchHeader | None) -> bool:
+    """Whether the file simply ends inside a batch, as it does when a log is copied while it is written."""
+    if header is not None:
+        return wire.is_plausible(header) and position + LENGTH_END + header.batch_length > segment.size
+    view = segment.view(position, HEADER_SIZE)
+    if len(view) <= MAGIC_POSITION:
+        return True
+    (length,) = _INT32.unpack_from(view, LENGTH_POSITION)
+    return view[MAGIC_POSITION] <= 2 and position + LENGTH_END + int(length) > segment.size
+
+
+def _first_not_zero(segment: Segment, position: int) -> int:
+    while position < segment.size:
+        window = np.frombuffer(segment.view(position, WINDOW), np.uint8)
+        places = np.flatnonzero(window)
+        if len(places):
+            return position + int(places[0])
+        position += len(window)
+    return segment.size

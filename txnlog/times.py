@@ -1,0 +1,46 @@
+"""Instants and durations as people write them, in milliseconds as Kafka counts them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from txnlog.errors import OptionError
+
+_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
+_MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, None: 1}
+# Delta and Arrow hold microseconds; a producer may stamp anything an int64 of milliseconds can hold.
+EARLIEST_MS = 0
+LATEST_MS = 253_402_300_799_999
+
+
+def milliseconds(text: str | int) -> int:
+    """A duration: `900000`, `900s`, `15m`, `2h`, `1d`; a bare number counts milliseconds."""
+    match = _DURATION.fullmatch(str(text).strip())
+    if match is None:
+        raise OptionError(f"{text!r} is no duration: write it as 900000, 900s, 15m, 2h or 1d")
+    return int(match[1]) * _MILLISECONDS[match[2]]
+
+
+def instant_ms(text: str | int | datetime) -> int:
+    """An instant in ms since 1970: ISO 8601 with a time zone, or epoch milliseconds. Without a zone it is refused."""
+    if isinstance(text, int) or (isinstance(text, str) and text.strip().isdecimal()):
+        return _within_range(int(text), text)
+    try:
+        moment = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise OptionError(f"{text!r} is no instant: write it as 2026-01-31T02:00:00Z or epoch milliseconds") from error
+    if moment.tzinfo is None:
+        raise OptionError(f"{text!s} has no time zone: add Z or an offset such as +02:00")
+    return _within_range(int(moment.timestamp() * 1000), text)
+
+
+def _within_range(moment: int, text: object) -> int:
+    if not EARLIEST_MS <= moment <= LATEST_MS:
+        raise OptionError(f"{text!s} lies outside the years 1970 to 9999")
+    return moment
+
+
+def iso(moment: int) -> str:
+    """An instant in ms since 1970 as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
