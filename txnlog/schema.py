@@ -1,0 +1,58 @@
+"""Spark and Arrow schemas of the structures that are declared once, as annotated `NamedTuple`s."""
+
+from __future__ import annotations
+
+import functools
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from txnlog.format.structure import fields
+
+_SPARK_TYPES: dict[str, DataType] = {
+    "tinyint": ByteType(),
+    "smallint": ShortType(),
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+    "string": StringType(),
+    "timestamp": TimestampType(),
+    "array<string>": ArrayType(StringType(), containsNull=False),
+    "array<struct<topic:string,partition:int>>": ArrayType(
+        StructType([StructField("topic", StringType(), False), StructField("partition", IntegerType(), False)]),
+        containsNull=False,
+    ),
+    "map<string,double>": MapType(StringType(), DoubleType(), valueContainsNull=False),
+}
+
+
+def spark_schema(structure: type) -> StructType:
+    """The schema of a declared structure, its meanings as column comments."""
+    return StructType(
+        [
+            StructField(field.name, _SPARK_TYPES[field.wire.ddl], field.nullable, {"comment": field.meaning})
+            for field in fields(structure)
+        ]
+    )
+
+
+@functools.cache
+def arrow_schema(structure: type) -> pa.Schema:
+    """The Arrow schema that a Python data source of this structure has to yield, to the letter."""
+    return to_arrow_schema(spark_schema(structure), timezone="UTC")

@@ -1,0 +1,35 @@
+"""Small results without their history, so that what uses them several times does not plan them several times."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+
+def settled(frame: DataFrame) -> DataFrame:
+    """The same rows as a local relation: computed once, through the driver, as Arrow.
+
+    For results that are small by nature (copies of partitions, open transactions). Unlike `persist` and checkpoints
+    it works on classic Spark, on Spark Connect and on Databricks serverless compute alike.
+    """
+    # Arrow refuses a null struct whose fields say that they are never null.
+    schema = nullable(frame.schema)
+    return frame.sparkSession.createDataFrame(frame.to(schema).toArrow(), schema=schema)
+
+
+def nullable(schema: StructType) -> StructType:
+    """The same schema with every field and element nullable; comments are kept."""
+    return StructType(
+        [StructField(field.name, nullable_type(field.dataType), True, field.metadata) for field in schema.fields]
+    )
+
+
+def nullable_type(kind: DataType) -> DataType:
+    """The same type, nullable at every depth."""
+    if isinstance(kind, StructType):
+        return nullable(kind)
+    if isinstance(kind, ArrayType):
+        return ArrayType(nullable_type(kind.elementType), True)
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, nullable_type(kind.valueType), True)
+    return kind

@@ -1,0 +1,97 @@
+"""Segments of `__transaction_state` as rows of `TransactionStateRow`: each batch decoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from txnlog.errors import FormatError
+from txnlog.format import batch as wire
+from txnlog.format.batch import HEADER_SIZE, LENGTH_END
+from txnlog.format.checksum import Segment
+from txnlog.format.compression import decompressed
+from txnlog.format.coordinator import TransactionState, transaction_state, transactional_id_of_key
+from txnlog.format.partitioner import coordinator_partition
+from txnlog.format.record import Record, records
+from txnlog.format.scan import Run, scan
+from txnlog.format.structure import fields
+from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batches
+from txnlog.sources.inventory import DumpFile
+from txnlog.sources.rows import TransactionStateRow
+from txnlog.sources.segments import is_control
+
+NAMES = tuple(field.name for field in fields(TransactionStateRow))
+_NULLS: dict[str, Any] = dict.fromkeys(NAMES)
+
+
+def coordinator_states(file: DumpFile, segment: Segment, partitions: int) -> Iterator[pa.RecordBatch]:
+    """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has."""
+    place = _NULLS | place_of(file, TransactionStateRow)
+    rows: list[tuple[Any, ...]] = []
+    for piece in scan(segment):
+        if isinstance(piece, Run):
+            for row in _rows_of_run(piece, place, partitions):
+                rows.append(tuple(row[name] for name in NAMES))
+                if len(rows) == ROWS_PER_BATCH:
+                    yield from record_batches(TransactionStateRow, rows)
+                    rows.clear()
+    yield from record_batches(TransactionStateRow, rows)
+
+
+def _rows_of_run(run: Run, place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
+    control = is_control(run.headers)
+    for index, header in enumerate(run.headers):
+        if control[index]:
+            continue
+        batch = {
+            "position": int(run.positions[index]),
+            "coordinator_epoch": int(header["partition_leader_epoch"]),
+            "append_timestamp": int(header["max_timestamp"]),
+            "is_tombstone": False,
+        }
+        offset = int(header["base_offset"])
+        try:
+            for record in _records(run, index):
+                yield (place | batch | {"offset": offset + record.offset_delta} | _decoded(record, place, partitions))
+        except FormatError as error:
+            yield place | batch | {"offset": offset, "problem": f"records of the batch: {error}"}
+
+
+def _records(run: Run, index: int) -> Iterator[Record]:
+    header = run.headers[index]
+    if header["magic"] != 2:
+        raise FormatError(f"a coordinator never writes magic {header['magic']}")
+    start = int(run.positions[index]) - run.start
+    end = start + LENGTH_END + int(header["batch_length"])
+    if end > len(run.window):
+        raise FormatError(f"a coordinator never writes a batch of {end - start} bytes")
+    payload = bytes(run.window[start + HEADER_SIZE : end])
+    yield from records(decompressed(payload, int(header["attributes"]) & wire.CODEC_MASK), int(header["record_count"]))
+
+
+def _decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:
+    try:
+        transactional_id = transactional_id_of_key(record.key)
+    except FormatError as error:
+        return {"problem": f"key: {error}"}
+    if transactional_id is None:
+        return {}
+    owner = coordinator_partition(transactional_id, partitions)
+    known: dict[str, Any] = {"transactional_id": transactional_id}
+    if owner != place["coordinator_partition"]:
+        known["problem"] = f"the id belongs to partition {owner} of {partitions}"
+    if record.value is None:
+        return known | {"is_tombstone": True}
+    try:
+        return known | _columns(transaction_state(record.value))
+    except FormatError as error:
+        return known | {"problem": f"value: {error}"}
+
+
+def _columns(state: TransactionState) -> dict[str, Any]:
+    columns = state._asdict()
+    for name in ("previous_producer_id", "next_producer_id", "next_producer_epoch", "start_timestamp"):
+        columns[name] = None if columns[name] < 0 else columns[name]
+    return columns

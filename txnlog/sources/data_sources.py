@@ -1,0 +1,199 @@
+"""The Python data sources: `spark.read.format("txnlog_batches").option("path", dump).load()` and its siblings.
+
+They yield Arrow batches, list the dump on the driver and read it on the executors, and hold bounded memory.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from txnlog.errors import OptionError
+from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.schema import spark_schema
+from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.files import (
+    aborted_transaction_rows,
+    checkpoint_rows,
+    dump_file_rows,
+    producer_snapshot_rows,
+)
+from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
+from txnlog.sources.opener import LocalSegment, local_path
+from txnlog.sources.rows import (
+    AbortedTransactionRow,
+    BatchRow,
+    CheckpointRow,
+    DumpFileRow,
+    ProducerSnapshotRow,
+    TransactionStateRow,
+)
+from txnlog.sources.segments import Level, segment_batches
+
+BYTES_PER_TASK = 256 << 20
+FILES_PER_TASK = 2_000
+
+
+@dataclass
+class Task(InputPartition):
+    """The files that one task reads."""
+
+    files: list[DumpFile]
+
+
+class _Reader(DataSourceReader):
+    """Lists a dump, deals its files out to tasks, reads them."""
+
+    def __init__(self, source: _DumpSource) -> None:
+        self._source = source
+
+    def partitions(self) -> list[InputPartition]:
+        return list(tasks(self._source.wanted_files()))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # An empty list of partitions still calls this once, with a stand-in.
+        if isinstance(partition, Task):
+            yield from self._source.rows(partition.files)
+
+
+def tasks(files: list[DumpFile]) -> Iterator[Task]:
+    """Files in groups of bounded bytes and number, in their order: neighbours share a task."""
+    group: list[DumpFile] = []
+    size = 0
+    for file in files:
+        if group and (size + file.size > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
+            yield Task(group)
+            group, size = [], 0
+        group.append(file)
+        size += file.size
+    if group:
+        yield Task(group)
+
+
+class _DumpSource(DataSource):
+    """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`.
+
+    `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`.
+    """
+
+    row: type
+    kind: FileKind | None = None
+    short_name = ""
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.short_name
+
+    def schema(self) -> StructType:
+        return spark_schema(self.row)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(self)
+
+    def inventory(self) -> Inventory:
+        path = self.options.get("path")
+        if not path:
+            raise OptionError(f"{self.short_name} needs the option path: the folder of a dump")
+        return inventory(local_path(path), self.options.get("cluster"))
+
+    def wanted_files(self) -> list[DumpFile]:
+        patterns = [pattern.strip() for pattern in self.options.get("partitions", "*").split(",")]
+        return [
+            file
+            for file in self.inventory().files
+            if (self.kind is None or (file.kind is self.kind and not file.skipped)) and _matches(file, patterns)
+        ]
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        raise AssertionError(f"{self.short_name} does not say how to read {len(files)} files")
+
+
+def _matches(file: DumpFile, patterns: list[str]) -> bool:
+    return patterns == ["*"] or any(fnmatch.fnmatchcase(f"{file.topic}-{file.partition}", each) for each in patterns)
+
+
+class BatchesSource(_DumpSource):
+    """`txnlog_batches`: rows of `BatchRow`. Option `level`: all (default), transactional or markers."""
+
+    short_name, row, kind = "txnlog_batches", BatchRow, FileKind.SEGMENT
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        level = self.options.get("level", Level.ALL.value)
+        if level not in set(Level):
+            raise OptionError(f"level {level!r} is not one of {', '.join(Level)}")
+        for file in files:
+            with LocalSegment(file.path) as segment:
+                yield from segment_batches(file, segment, Level(level))
+
+
+class TransactionStatesSource(_DumpSource):
+    """`txnlog_transaction_states`: rows of `TransactionStateRow`.
+
+    Option `coordinator_partitions`: how many partitions `__transaction_state` has; by default what the manifest says,
+    else 50.
+    """
+
+    short_name, row, kind = "txnlog_transaction_states", TransactionStateRow, FileKind.SEGMENT
+
+    def wanted_files(self) -> list[DumpFile]:
+        return [file for file in super().wanted_files() if file.topic == TRANSACTION_STATE]
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        asked = self.options.get("coordinator_partitions")
+        for file in files:
+            with LocalSegment(file.path) as segment:
+                yield from coordinator_states(file, segment, int(asked) if asked else file.coordinator_partitions)
+
+
+class ProducerSnapshotsSource(_DumpSource):
+    """`txnlog_producer_snapshots`: rows of `ProducerSnapshotRow`."""
+
+    short_name, row, kind = "txnlog_producer_snapshots", ProducerSnapshotRow, FileKind.PRODUCER_SNAPSHOT
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            yield from producer_snapshot_rows(file)
+
+
+class AbortedTransactionsSource(_DumpSource):
+    """`txnlog_aborted_transactions`: rows of `AbortedTransactionRow`."""
+
+    short_name, row, kind = "txnlog_aborted_transactions", AbortedTransactionRow, FileKind.TRANSACTION_INDEX
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            yield from aborted_transaction_rows(file)
+
+
+class CheckpointsSource(_DumpSource):
+    """`txnlog_checkpoints`: rows of `CheckpointRow`."""
+
+    short_name, row, kind = "txnlog_checkpoints", CheckpointRow, FileKind.OFFSET_CHECKPOINT
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            yield from checkpoint_rows(file)
+
+
+class DumpFilesSource(_DumpSource):
+    """`txnlog_dump_files`: rows of `DumpFileRow`, one for each file whatever it is."""
+
+    short_name, row = "txnlog_dump_files", DumpFileRow
+
+    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+        yield from dump_file_rows(files)
+
+
+SOURCES = (
+    BatchesSource,
+    TransactionStatesSource,
+    ProducerSnapshotsSource,
+    AbortedTransactionsSource,
+    CheckpointsSource,
+    DumpFilesSource,
+)

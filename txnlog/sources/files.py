@@ -1,0 +1,177 @@
+"""Each file of a dump as one row of `DumpFileRow`, and the rows of its small files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from txnlog.errors import FormatError
+from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
+from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.snapshot import NO_TRANSACTION, snapshot_entries
+from txnlog.format.structure import fields
+from txnlog.format.transaction_index import aborted_transactions
+from txnlog.sources.arrow import place_of, record_batch, record_batches
+from txnlog.sources.inventory import DumpFile, FileKind
+from txnlog.sources.opener import LocalSegment
+from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
+from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
+
+# Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
+WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
+# Snapshots and checkpoints are read whole. A million producers of one partition make 46 MB.
+LARGEST_SMALL_FILE = 256 << 20
+SNAPSHOT_HEADER_SIZE = 10
+
+_NAMES = tuple(field.name for field in fields(DumpFileRow))
+_NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
+
+
+def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+    """Rows of `DumpFileRow`, whatever happens to a file."""
+    rows = []
+    for file in files:
+        row = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
+        rows.append(tuple(row[name] for name in _NAMES))
+    yield from record_batches(DumpFileRow, rows)
+
+
+def _known_without_reading(file: DumpFile) -> dict[str, Any]:
+    return {
+        "kind": file.kind.value,
+        "size_in_bytes": file.size,
+        "modified": datetime.fromtimestamp(file.modified_ms / 1000, UTC),
+        "base_offset": file.base_offset,
+        "bytes_parsed": 0,
+        "bytes_tail": 0,
+        "bytes_damaged": 0,
+        "bytes_skipped": 0,
+    }
+
+
+def _read(file: DumpFile) -> dict[str, Any]:
+    if file.skipped:
+        # A folder that cannot be opened hides a log; what lies in it is unknown up to any offset.
+        hidden = file.kind is FileKind.SEGMENT and file.base_offset is None
+        return {
+            "bytes_skipped": file.size,
+            "problem": file.skipped,
+            "damaged_to": NOTHING_FOLLOWS if hidden else None,
+        }
+    try:
+        return _segment(file) if file.kind is FileKind.SEGMENT else _small_file(file)
+    except OSError as error:
+        return _damaged(file, f"cannot be read: {error.strerror}")
+
+
+def _segment(file: DumpFile) -> dict[str, Any]:
+    with LocalSegment(file.path) as segment:
+        summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
+        names = (
+            "bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "first_offset", "last_offset",
+            "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to", "tail_producer_id",
+        )  # fmt: skip
+        return {name: getattr(summary, name) for name in names} | {
+            "problem": summary.problem(),
+            "size_in_bytes": segment.size,
+        }
+
+
+def _damaged(file: DumpFile, problem: str) -> dict[str, Any]:
+    lost = NOTHING_FOLLOWS if file.kind is FileKind.SEGMENT else None
+    return {"bytes_damaged": file.size, "problem": problem, "damaged_to": lost}
+
+
+def _small_file(file: DumpFile) -> dict[str, Any]:
+    try:
+        content = small_content(file)
+        count, topic_id = _PARSERS[file.kind](content)
+    except UnicodeDecodeError as error:
+        return _damaged(file, f"byte {error.start}: not UTF-8")
+    except FormatError as error:
+        return _damaged(file, str(error))
+    return {
+        "bytes_parsed": len(content),
+        "size_in_bytes": len(content),
+        "batches": count,
+        "topic_id": topic_id,
+    }
+
+
+def small_content(file: DumpFile) -> bytes:
+    """The whole content of a small file; `FormatError` when it is none."""
+    with LocalSegment(file.path) as segment:
+        if segment.size > LARGEST_SMALL_FILE:
+            raise FormatError(f"{segment.size} bytes are too many for a {file.kind.value}")
+        return bytes(segment.view(0, segment.size))
+
+
+_PARSERS: dict[FileKind, Callable[[bytes], tuple[int, str | None]]] = {
+    FileKind.PRODUCER_SNAPSHOT: lambda content: (len(snapshot_entries(content)), None),
+    FileKind.TRANSACTION_INDEX: lambda content: (len(aborted_transactions(content)), None),
+    FileKind.LEADER_EPOCH_CHECKPOINT: lambda content: (len(leader_epochs(content.decode())), None),
+    FileKind.OFFSET_CHECKPOINT: lambda content: (len(offset_checkpoints(content.decode())), None),
+    FileKind.PARTITION_METADATA: lambda content: (1, properties(content.decode()).get("topic_id")),
+    FileKind.META_PROPERTIES: lambda content: (len(properties(content.decode())), None),
+    FileKind.MANIFEST: lambda content: (1, None),
+}
+
+
+def producer_snapshot_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
+    """Rows of `ProducerSnapshotRow`; none for a snapshot that is damaged, which its `DumpFileRow` says."""
+    try:
+        entries = snapshot_entries(small_content(file))
+    except (FormatError, OSError):
+        return
+    if len(entries):
+        columns = _native(entries)
+        first = columns["current_txn_first_offset"]
+        yield record_batch(
+            ProducerSnapshotRow,
+            place_of(file, ProducerSnapshotRow) | {"snapshot_offset": file.base_offset},
+            columns
+            | {
+                "position": SNAPSHOT_HEADER_SIZE + np.arange(len(entries)) * entries.itemsize,
+                "current_txn_first_offset": pa.array(first, mask=first == NO_TRANSACTION),
+            },
+        )
+
+
+def aborted_transaction_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
+    """Rows of `AbortedTransactionRow`; none for an index that is damaged, which its `DumpFileRow` says."""
+    try:
+        entries = aborted_transactions(small_content(file))
+    except (FormatError, OSError):
+        return
+    if len(entries):
+        columns = _native(entries)
+        columns["position"] = np.arange(len(entries)) * entries.itemsize
+        yield record_batch(AbortedTransactionRow, place_of(file, AbortedTransactionRow), columns)
+
+
+def checkpoint_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
+    """Rows of `CheckpointRow`; none for a checkpoint that is damaged, which its `DumpFileRow` says."""
+    try:
+        lines = offset_checkpoints(small_content(file).decode())
+    except (FormatError, OSError, UnicodeDecodeError):
+        return
+    if lines:
+        topic, partition, offset = zip(*lines, strict=True)
+        name = file.file.rpartition("/")[2]
+        place = {name: value for name, value in place_of(file, CheckpointRow).items() if name not in CHECKPOINT_COLUMNS}
+        columns = {"topic": topic, "partition": partition, "checkpoint_offset": offset}
+        yield record_batch(CheckpointRow, place | {"checkpoint": name}, columns)
+
+
+CHECKPOINT_COLUMNS = frozenset({"topic", "partition", "checkpoint_offset"})
+
+
+def _native(entries: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
+    """Entries as columns in this machine's byte order, which Arrow asks for."""
+    names = entries.dtype.names or ()
+    return {name: entries[name].astype(entries.dtype[name].newbyteorder("=")) for name in names}

@@ -1,0 +1,293 @@
+"""The files of a dump: what each is by its name and place, before any of them is read."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from txnlog.errors import DumpError, FormatError
+from txnlog.format.checkpoint import properties
+from txnlog.format.partitioner import DEFAULT_PARTITIONS
+from txnlog.sources.manifest import NAME as MANIFEST
+from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
+
+META_PROPERTIES = "meta.properties"
+PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})", re.DOTALL)
+NOT_THE_LOG = re.compile(r".+-\d+\.[0-9a-f]{32}-(?P<what>future|delete|stray)|.+-(?P<old>delete)", re.DOTALL)
+OFFSET_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
+UNFINISHED = re.compile(r".*\.(deleted|cleaned|swap)", re.DOTALL)
+FULL_OFFSET_CHECKPOINTS = frozenset(
+    {
+        "replication-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+    }
+)
+IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
+METADATA_TOPIC = "__cluster_metadata"
+
+
+class FileKind(enum.StrEnum):
+    """What a file of a dump is."""
+
+    SEGMENT = "segment"
+    PRODUCER_SNAPSHOT = "producer_snapshot"
+    TRANSACTION_INDEX = "transaction_index"
+    OFFSET_INDEX = "offset_index"
+    TIME_INDEX = "time_index"
+    LEADER_EPOCH_CHECKPOINT = "leader_epoch_checkpoint"
+    PARTITION_METADATA = "partition_metadata"
+    OFFSET_CHECKPOINT = "offset_checkpoint"
+    META_PROPERTIES = "meta_properties"
+    MANIFEST = "manifest"
+    OTHER = "other"
+
+
+_KIND_OF_ENDING = {
+    ".log": FileKind.SEGMENT,
+    ".index": FileKind.OFFSET_INDEX,
+    ".timeindex": FileKind.TIME_INDEX,
+    ".txnindex": FileKind.TRANSACTION_INDEX,
+    ".snapshot": FileKind.PRODUCER_SNAPSHOT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DumpFile:
+    """One file of a dump.
+
+    `path` opens it; `file` and `log_dir` are for people: relative to the dump, always UTF-8. `base_offset` is the
+    offset in the file's name. `skipped` says why a file is not read. `coordinator_partitions` is how many
+    `__transaction_state` of its cluster has, by the manifest.
+    """
+
+    path: str
+    file: str
+    log_dir: str
+    kind: FileKind
+    size: int
+    modified_ms: int
+    cluster: str = ""
+    broker: str = ""
+    topic: str | None = None
+    partition: int | None = None
+    base_offset: int | None = None
+    skipped: str | None = None
+    coordinator_partitions: int = DEFAULT_PARTITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """A copied log directory: whose it is, and when it was copied. `copied` is None where nobody wrote that down."""
+
+    log_dir: str
+    cluster: str
+    broker: str
+    copied: CopyTime | None
+    transaction_max_timeout_ms: int | None
+    transaction_state_partitions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All files below a folder, and the log directories they lie in."""
+
+    root: Path
+    files: tuple[DumpFile, ...]
+    log_dirs: tuple[LogDir, ...]
+
+
+def inventory(root: Path, cluster: str | None = None) -> Inventory:
+    """List a dump, or a folder of dumps of different clusters (each with its manifest). `cluster` names the cluster.
+
+    Raises `DumpError` for a manifest that cannot be read and for two clusters under one name.
+    """
+    files = tuple(sorted(_walk(root, root, ""), key=lambda file: file.file))
+    manifests = _manifests(root, files)
+    log_dirs = _log_dirs(root, files, manifests, cluster)
+    of = {log_dir.log_dir: log_dir for log_dir in log_dirs}
+    return Inventory(root, tuple(_of_cluster(file, of.get(file.log_dir)) for file in files), log_dirs)
+
+
+def _of_cluster(file: DumpFile, log_dir: LogDir | None) -> DumpFile:
+    if log_dir is None:
+        return file
+    partitions = log_dir.transaction_state_partitions or DEFAULT_PARTITIONS
+    return replace(file, cluster=log_dir.cluster, broker=log_dir.broker, coordinator_partitions=partitions)
+
+
+def printable(name: str) -> str:
+    """A name as UTF-8: file names are bytes, and some are not text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _walk(root: Path, directory: Path | str, relative: str) -> Iterator[DumpFile]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError as error:
+        if relative == "":
+            raise DumpError(f"{root}: {error.strerror}") from error
+        yield _unreadable(str(directory), relative, error)
+        return
+    holds_a_log = any(_is_part_of_a_log(entry.name) for entry in entries)
+    for entry in entries:
+        place = f"{relative}/{entry.name}" if relative else entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(root, entry.path, place)
+        else:
+            yield _file(entry, place, holds_a_log)
+
+
+def _is_part_of_a_log(name: str) -> bool:
+    """Whether a file of this name lies in a partition's directory: `broker-1` is a name that only looks like one."""
+    return name in IN_EVERY_LOG or OFFSET_NAME.fullmatch(name) is not None
+
+
+def _unreadable(path: str, relative: str, error: OSError) -> DumpFile:
+    topic, partition = _topic_partition(os.path.basename(relative))
+    log_dir = os.path.dirname(relative) if topic else relative
+    reason = f"the folder cannot be read: {error.strerror}"
+    kind = FileKind.SEGMENT if topic else FileKind.OTHER
+    return DumpFile(
+        path,
+        printable(relative),
+        printable(log_dir) or ".",
+        kind,
+        0,
+        0,
+        topic=topic,
+        partition=partition,
+        skipped=reason,
+    )
+
+
+def _file(entry: os.DirEntry[str], relative: str, holds_a_log: bool) -> DumpFile:
+    status = entry.stat(follow_symlinks=False)
+    directory = os.path.dirname(relative)
+    topic, partition = _topic_partition(os.path.basename(directory)) if holds_a_log else (None, None)
+    not_the_log = NOT_THE_LOG.fullmatch(os.path.basename(directory))
+    in_partition = topic is not None or not_the_log is not None
+    log_dir = os.path.dirname(directory) if in_partition else directory
+    kind, base_offset = _kind(entry.name, in_partition)
+    return DumpFile(
+        path=entry.path,
+        file=printable(relative),
+        log_dir=printable(log_dir) or ".",
+        kind=kind,
+        size=status.st_size,
+        modified_ms=status.st_mtime_ns // 1_000_000,
+        topic=printable(topic) if topic else None,
+        partition=partition,
+        base_offset=base_offset,
+        skipped=_skip_reason(entry.name, status, not_the_log, topic, kind),
+    )
+
+
+def _topic_partition(directory: str) -> tuple[str | None, int | None]:
+    """Everything before the last `-` is the topic: topic names contain `-`, `.` and `_`."""
+    match = PARTITION_DIRECTORY.fullmatch(directory)
+    if match is None or int(match["partition"]) > 2**31 - 1:
+        return None, None
+    return match["topic"], int(match["partition"])
+
+
+def _kind(name: str, in_partition: bool) -> tuple[FileKind, int | None]:
+    match = OFFSET_NAME.fullmatch(name)
+    if match is not None and in_partition:
+        offset = int(match["offset"])
+        return (_KIND_OF_ENDING[match["ending"]], offset) if offset < 2**63 else (FileKind.OTHER, None)
+    if name in FULL_OFFSET_CHECKPOINTS:
+        return FileKind.OFFSET_CHECKPOINT, None
+    of_name = {
+        "leader-epoch-checkpoint": FileKind.LEADER_EPOCH_CHECKPOINT,
+        "partition.metadata": FileKind.PARTITION_METADATA,
+        META_PROPERTIES: FileKind.META_PROPERTIES,
+        MANIFEST: FileKind.MANIFEST,
+    }
+    return of_name.get(name, FileKind.OTHER), None
+
+
+def _skip_reason(
+    name: str, status: os.stat_result, not_the_log: re.Match[str] | None, topic: str | None, kind: FileKind
+) -> str | None:
+    if stat.S_ISLNK(status.st_mode):
+        return "a symbolic link is not followed"
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file"
+    if not_the_log is not None:
+        return f"a directory of kind {not_the_log['what'] or not_the_log['old']} is not the log"
+    if UNFINISHED.fullmatch(name):
+        return "a file that Kafka was creating or deleting is not the log"
+    if topic == METADATA_TOPIC:
+        return "the controllers' metadata log has no transactions"
+    if kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
+        return "an index repeats what the segment says"
+    return "not a file that txnlog reads" if kind is FileKind.OTHER else None
+
+
+def _manifests(root: Path, files: Iterable[DumpFile]) -> dict[str, Manifest]:
+    """Manifests by the folder they stand in, relative to the root."""
+    folders = {os.path.dirname(file.file) for file in files if file.kind is FileKind.MANIFEST and not file.skipped}
+    return {folder: read_manifest(root / folder) for folder in sorted(folders)}
+
+
+def _log_dirs(
+    root: Path, files: tuple[DumpFile, ...], manifests: dict[str, Manifest], cluster: str | None
+) -> tuple[LogDir, ...]:
+    found = sorted({file.log_dir for file in files if file.topic is not None or file.kind is FileKind.META_PROPERTIES})
+    identities = {log_dir: _identity(root / log_dir) for log_dir in found}
+    log_dirs, ids_of_cluster = [], dict[str, str]()
+    for log_dir in found:
+        folder, manifest = _nearest(manifests, log_dir)
+        cluster_id, broker = identities[log_dir]
+        name = cluster or manifest.cluster or cluster_id or _only({identity[0] for identity in identities.values()})
+        name = name or "unnamed"
+        if cluster_id and ids_of_cluster.setdefault(name, cluster_id) != cluster_id:
+            raise DumpError(
+                f"{root}: {log_dir} is of cluster {cluster_id}, other folders named {name} are of cluster "
+                f"{ids_of_cluster[name]}: give each cluster a folder of its own with its own {MANIFEST}"
+            )
+        within = log_dir.removeprefix(folder).strip("/") or "."
+        log_dirs.append(
+            LogDir(
+                log_dir,
+                name,
+                broker or within,
+                manifest.time_of(within),
+                manifest.transaction_max_timeout_ms,
+                manifest.transaction_state_partitions,
+            )
+        )
+    return tuple(log_dirs)
+
+
+def _nearest(manifests: dict[str, Manifest], log_dir: str) -> tuple[str, Manifest]:
+    folder = log_dir
+    while folder and folder != ".":
+        if folder in manifests:
+            return folder, manifests[folder]
+        folder = os.path.dirname(folder)
+    return "", manifests.get("", Manifest())
+
+
+def _only(names: set[str | None]) -> str | None:
+    known = names - {None}
+    return known.pop() if len(known) == 1 else None
+
+
+def _identity(log_dir: Path) -> tuple[str | None, str | None]:
+    """Cluster id and broker id of a log directory by its `meta.properties`, where it is there and can be read."""
+    path = log_dir / META_PROPERTIES
+    if path.is_symlink() or not path.is_file():
+        return None, None
+    try:
+        pairs = properties(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, FormatError):
+        return None, None
+    return pairs.get("cluster.id"), pairs.get("node.id") or pairs.get("broker.id")

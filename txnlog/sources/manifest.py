@@ -1,0 +1,108 @@
+"""`dump.toml`, the optional manifest in a dump's root: which cluster, and when each broker's copy was taken."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from txnlog.errors import DumpError, OptionError
+from txnlog.times import instant_ms, milliseconds
+
+NAME = "dump.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTime:
+    """When a copy was taken, in ms since 1970; `ended` is None where only one time is known."""
+
+    started: int
+    ended: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is known of a dump beside its files. `copies` maps a folder, relative to the root, to its time."""
+
+    cluster: str | None = None
+    whole: CopyTime | None = None
+    copies: dict[str, CopyTime] = field(default_factory=dict)
+    transaction_max_timeout_ms: int | None = None
+    transaction_state_partitions: int | None = None
+
+    def time_of(self, log_dir: str) -> CopyTime | None:
+        """The time of the nearest folder above `log_dir` that the manifest names, else of the whole dump."""
+        parts = log_dir.split("/")
+        for length in range(len(parts), 0, -1):
+            if (time := self.copies.get("/".join(parts[:length]))) is not None:
+                return time
+        return self.whole
+
+
+def read_manifest(root: Path) -> Manifest:
+    """The manifest in `root`; an empty one where there is none. `DumpError` names the file and the key."""
+    path = root / NAME
+    if not path.is_file():
+        return Manifest()
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise DumpError(f"{path}: {error}") from error
+    return _manifest(path, content)
+
+
+def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
+    known = {
+        "cluster",
+        "started",
+        "ended",
+        "copies",
+        "transaction_max_timeout",
+        "transaction_state_partitions",
+    }
+    for key in content.keys() - known:
+        raise DumpError(f"{path}: {key} is not a key of a manifest; known are {', '.join(sorted(known))}")
+    partitions = content.get("transaction_state_partitions")
+    if partitions is not None and (type(partitions) is not int or partitions < 1):
+        raise DumpError(f"{path}: transaction_state_partitions must be a whole number above 0")
+    copies = content.get("copies", {})
+    if not isinstance(copies, dict) or not all(isinstance(value, dict) for value in copies.values()):
+        raise DumpError(f'{path}: copies must be tables such as [copies."broker-1"]')
+    try:
+        timeout = content.get("transaction_max_timeout")
+        return Manifest(
+            cluster=_text(path, content.get("cluster")),
+            whole=_copy_time(path, "", content),
+            copies={
+                folder.strip("/"): time for folder, value in copies.items() if (time := _copy(path, folder, value))
+            },
+            transaction_max_timeout_ms=None if timeout is None else milliseconds(timeout),
+            transaction_state_partitions=partitions,
+        )
+    except OptionError as error:
+        raise DumpError(f"{path}: {error}") from error
+
+
+def _text(path: Path, value: Any) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise DumpError(f"{path}: cluster must be a text that is not empty")
+    return value
+
+
+def _copy(path: Path, folder: str, content: dict[str, Any]) -> CopyTime | None:
+    for key in content.keys() - {"started", "ended"}:
+        raise DumpError(f"{path}: copies.{folder}.{key} is not a key of a copy; known are started and ended")
+    return _copy_time(path, f"copies.{folder}.", content)
+
+
+def _copy_time(path: Path, prefix: str, content: dict[str, Any]) -> CopyTime | None:
+    if "started" not in content:
+        if "ended" in content:
+            raise DumpError(f"{path}: {prefix}ended stands without {prefix}started")
+        return None
+    started = instant_ms(content["started"])
+    ended = instant_ms(content["ended"]) if "ended" in content else None
+    if ended is not None and ended < started:
+        raise DumpError(f"{path}: {prefix}ended lies before {prefix}started")
+    return CopyTime(started, ended)

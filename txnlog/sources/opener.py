@@ -1,0 +1,63 @@
+"""The one place that opens files of a dump, so that other file systems can come in behind it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from txnlog.errors import DumpError
+
+# What is mapped at least, so that many small looks at one place cost one system call.
+SMALLEST_WINDOW = 1 << 20
+
+
+def local_path(text: str) -> Path:
+    """The folder that a path or a `file:` URI names. `DumpError` for other schemes and for what is not a folder."""
+    scheme = urlsplit(text).scheme if ":/" in text else ""
+    if scheme not in ("", "file"):
+        raise DumpError(f"{text}: dumps are read from local paths and file: URIs, not from {scheme}:")
+    path = Path(unquote(urlsplit(text).path) if scheme else text)
+    if not path.exists():
+        raise DumpError(f"{text}: there is no such folder")
+    if not path.is_dir():
+        raise DumpError(f"{text}: a dump is a folder, this is a file")
+    return path
+
+
+class LocalSegment:
+    """A local file, mapped in windows: memory stays bounded however long the file is.
+
+    A window stays mapped as long as a view of it is in use.
+    """
+
+    def __init__(self, path: str) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        self._descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+        self._start = 0
+        self._window = memoryview(b"")
+
+    def view(self, position: int, length: int) -> memoryview:
+        """The bytes from `position` on: `length` of them, or fewer at the end of the file."""
+        end = min(position + length, self.size)
+        if not self._start <= position <= end <= self._start + len(self._window):
+            self._map(position, end)
+        return self._window[position - self._start : max(end, position) - self._start]
+
+    def _map(self, position: int, end: int) -> None:
+        start = position - position % mmap.ALLOCATIONGRANULARITY
+        end = max(end, min(start + SMALLEST_WINDOW, self.size))
+        if end <= start:
+            self._start, self._window = position, memoryview(b"")
+            return
+        mapped = mmap.mmap(self._descriptor, end - start, prot=mmap.PROT_READ, offset=start)
+        self._start, self._window = start, memoryview(mapped)
+
+    def __enter__(self) -> LocalSegment:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._window = memoryview(b"")
+        os.close(self._descriptor)

@@ -1,0 +1,62 @@
+"""The public reading API: a dump as Spark DataFrames, in a job or a notebook."""
+
+from __future__ import annotations
+
+from weakref import WeakSet
+
+from pyspark.sql import DataFrame, SparkSession
+
+from txnlog.sources.data_sources import SOURCES
+
+_sessions: WeakSet[SparkSession] = WeakSet()
+
+
+def register(spark: SparkSession) -> None:
+    """Make `spark.read.format("txnlog_batches")` and its siblings known to a session."""
+    # Spark warns of each source that is registered again.
+    if spark not in _sessions:
+        for source in SOURCES:
+            spark.dataSource.register(source)
+        _sessions.add(spark)
+
+
+def batches(spark: SparkSession, dump: str, level: str = "all", **options: str | int | None) -> DataFrame:
+    """One row per record batch of topic partitions (`BatchRow`). `level`: all, transactional or markers.
+
+    All readers take `cluster` (its name) and `partitions` (patterns such as `orders-0,payments-*`).
+    """
+    return _frame(spark, "txnlog_batches", dump, options | {"level": level})
+
+
+def transaction_states(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+    """One row per record of `__transaction_state` (`TransactionStateRow`).
+
+    `coordinator_partitions` is how many partitions it has; by default what the manifest says, else 50.
+    """
+    return _frame(spark, "txnlog_transaction_states", dump, options)
+
+
+def producer_snapshots(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+    """One row per entry of a `.snapshot` file (`ProducerSnapshotRow`)."""
+    return _frame(spark, "txnlog_producer_snapshots", dump, options)
+
+
+def aborted_transactions(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+    """One row per entry of a `.txnindex` file (`AbortedTransactionRow`)."""
+    return _frame(spark, "txnlog_aborted_transactions", dump, options)
+
+
+def checkpoints(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+    """One row per line of the offset checkpoints of log directories (`CheckpointRow`)."""
+    return _frame(spark, "txnlog_checkpoints", dump, options)
+
+
+def dump_files(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+    """One row per file of the dump, every byte accounted for (`DumpFileRow`)."""
+    return _frame(spark, "txnlog_dump_files", dump, options)
+
+
+def _frame(spark: SparkSession, name: str, dump: str, options: dict[str, str | int | None]) -> DataFrame:
+    register(spark)
+    given = {key: str(value) for key, value in options.items() if value is not None}
+    return spark.read.format(name).options(path=dump, **given).load()

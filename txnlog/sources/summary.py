@@ -1,0 +1,128 @@
+"""What a segment adds up to: every byte accounted for, and the offsets below which something is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from txnlog.format import batch as wire
+from txnlog.format.checksum import Segment
+from txnlog.format.scan import Kind, Run, Stretch, scan
+from txnlog.sources.segments import UNREADABLE, control_records, is_control, stretch_problem
+
+NOTHING_FOLLOWS = 2**63 - 1
+PROBLEMS_NAMED = 5
+
+
+@dataclass(slots=True)
+class SegmentSummary:
+    """The sums over one segment; offsets are null (None) while there is no batch."""
+
+    bytes_parsed: int = 0
+    bytes_tail: int = 0
+    bytes_damaged: int = 0
+    batches: int = 0
+    first_offset: int | None = None
+    last_offset: int | None = None
+    partition_leader_epoch: int | None = None
+    broker_timestamp: int | None = None
+    damaged_to: int | None = None
+    gap_to: int | None = None
+    tail_producer_id: int | None = None
+    problems: list[str] = field(default_factory=list)
+    problems_not_named: int = 0
+    _damage_is_open: bool = False
+
+    def problem(self) -> str | None:
+        """All problems in one text; the first few by name."""
+        rest = [f"and {self.problems_not_named} more"] if self.problems_not_named else []
+        return "; ".join(self.problems + rest) or None
+
+    def note(self, problem: str) -> None:
+        """Add a problem to the text."""
+        if len(self.problems) < PROBLEMS_NAMED:
+            self.problems.append(problem)
+        else:
+            self.problems_not_named += 1
+
+    def damage_up_to(self, offset: int) -> None:
+        """All damage so far lies below this offset."""
+        self.damaged_to = max(offset, self.damaged_to or 0)
+
+
+def segment_summary(segment: Segment, base_offset: int, written_by_brokers: bool) -> SegmentSummary:
+    """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's."""
+    summary = SegmentSummary()
+    for piece in scan(segment):
+        if isinstance(piece, Run):
+            _add_run(summary, piece, base_offset)
+            _add_broker_time(summary, piece, written_by_brokers)
+            _add_control(summary, piece)
+        else:
+            _add_stretch(summary, piece)
+    if summary._damage_is_open:
+        summary.damage_up_to(NOTHING_FOLLOWS)
+    return summary
+
+
+def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:
+    first = run.headers["base_offset"].astype(np.int64)
+    last = first + run.headers["last_offset_delta"]
+    expected = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
+    for index in np.flatnonzero((first < expected) | (first < base_offset))[:PROBLEMS_NAMED].tolist():
+        place = int(run.positions[index])
+        summary.note(f"byte {place}: base offset {first[index]} where {expected[index]} or more is expected")
+    disorder = (first < expected) | (first < base_offset)
+    if disorder.any():
+        summary.damage_up_to(int(max(last[disorder].max(), expected[disorder].max())) + 1)
+    gaps = (first > expected) & (run.headers["magic"] == 2)
+    if gaps.any():
+        summary.gap_to = max(summary.gap_to or 0, int(first[gaps].max()))
+    if summary._damage_is_open:
+        summary.damage_up_to(int(first[0]))
+        summary._damage_is_open = False
+    summary.bytes_parsed += run.end - run.start
+    summary.batches += len(first)
+    summary.first_offset = int(first[0]) if summary.first_offset is None else summary.first_offset
+    summary.last_offset = int(max(last.max(), summary.last_offset or 0))
+    summary.partition_leader_epoch = max(
+        int(run.headers["partition_leader_epoch"].max()), summary.partition_leader_epoch or -1
+    )
+
+
+def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
+    headers = run.headers
+    by_broker = is_control(headers) | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
+    if by_broker.any():
+        latest = int(headers["max_timestamp"][by_broker].max())
+        summary.broker_timestamp = max(latest, summary.broker_timestamp or 0)
+
+
+def _add_control(summary: SegmentSummary, run: Run) -> None:
+    for index, record in control_records(run, np.flatnonzero(is_control(run.headers))).items():
+        if record.control_type == UNREADABLE:
+            header = run.headers[index]
+            summary.note(f"byte {run.positions[index]}: a control batch without a readable control record")
+            summary.damage_up_to(int(header["base_offset"]) + int(header["last_offset_delta"]) + 1)
+
+
+def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:
+    length = stretch.end - stretch.start
+    if stretch.kind is not Kind.ZEROS:
+        summary.note(stretch_problem(stretch))
+    if stretch.kind in (Kind.ZEROS, Kind.CUT_SHORT):
+        summary.bytes_tail += length
+        if stretch.kind is Kind.CUT_SHORT:
+            _add_tail(summary, stretch)
+        return
+    summary.bytes_damaged += length
+    summary._damage_is_open = True
+
+
+def _add_tail(summary: SegmentSummary, stretch: Stretch) -> None:
+    """A batch cut short is nobody's proof: whose it is can be told only from a whole header."""
+    if stretch.header is None:
+        summary.damage_up_to(NOTHING_FOLLOWS)
+    else:
+        summary.tail_producer_id = stretch.header.producer_id
