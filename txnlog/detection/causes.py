@@ -1,0 +1,74 @@
+"""Why a transaction is open, what to do, and how sure that is: the names that rows carry."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Cause(enum.StrEnum):
+    """Why a transaction is still open in a partition."""
+
+    LATE_WRITE_AFTER_END = "LATE_WRITE_AFTER_END"
+    NEVER_ADDED = "NEVER_ADDED"
+    EPOCH_MISMATCH = "EPOCH_MISMATCH"
+    COORDINATOR_UNKNOWN = "COORDINATOR_UNKNOWN"
+    ID_EXPIRED = "ID_EXPIRED"
+    MARKER_LOST_ABORT = "MARKER_LOST_ABORT"
+    MARKER_LOST_COMMIT = "MARKER_LOST_COMMIT"
+    STUCK_PREPARE = "STUCK_PREPARE"
+    STUCK_ONGOING = "STUCK_ONGOING"
+    ONGOING = "ONGOING"
+    PENDING = "PENDING"
+    TOO_YOUNG = "TOO_YOUNG"
+    TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
+    PHANTOM_BELOW_LOG_START = "PHANTOM_BELOW_LOG_START"
+    CLEANER_ARTEFACT = "CLEANER_ARTEFACT"
+    SKEW = "SKEW"
+    COVERAGE_GAP = "COVERAGE_GAP"
+    HISTORY_COMPACTED = "HISTORY_COMPACTED"
+    AMBIGUOUS_PRODUCER_ID = "AMBIGUOUS_PRODUCER_ID"
+    CORRUPT_INPUT = "CORRUPT_INPUT"
+
+
+class Action(enum.StrEnum):
+    """What to do about it."""
+
+    ABORT = "ABORT"
+    KEEP = "KEEP"
+    FENCE = "FENCE"
+    MOVE_COORDINATOR = "MOVE_COORDINATOR"
+    WAIT = "WAIT"
+    UNDETERMINED = "UNDETERMINED"
+
+
+class Confidence(enum.StrEnum):
+    """How whole the evidence is."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+ACTION_OF = {
+    Cause.LATE_WRITE_AFTER_END: Action.ABORT,
+    Cause.NEVER_ADDED: Action.ABORT,
+    Cause.EPOCH_MISMATCH: Action.ABORT,
+    Cause.COORDINATOR_UNKNOWN: Action.ABORT,
+    Cause.ID_EXPIRED: Action.ABORT,
+    Cause.MARKER_LOST_ABORT: Action.ABORT,
+    Cause.PHANTOM_BELOW_LOG_START: Action.ABORT,
+    # Committed data: never to be aborted, whatever else is true.
+    Cause.MARKER_LOST_COMMIT: Action.KEEP,
+    Cause.STUCK_PREPARE: Action.MOVE_COORDINATOR,
+    Cause.STUCK_ONGOING: Action.FENCE,
+    Cause.ONGOING: Action.WAIT,
+    Cause.PENDING: Action.WAIT,
+    Cause.TOO_YOUNG: Action.WAIT,
+    Cause.TWO_PHASE_COMMIT: Action.WAIT,
+    Cause.CLEANER_ARTEFACT: Action.UNDETERMINED,
+    Cause.SKEW: Action.UNDETERMINED,
+    Cause.COVERAGE_GAP: Action.UNDETERMINED,
+    Cause.HISTORY_COMPACTED: Action.UNDETERMINED,
+    Cause.AMBIGUOUS_PRODUCER_ID: Action.UNDETERMINED,
+    Cause.CORRUPT_INPUT: Action.UNDETERMINED,
+}

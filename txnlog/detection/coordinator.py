@@ -1,0 +1,190 @@
+"""What the coordinators say: current states, whose a producer id is, and which transactions listed a partition."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+
+COORDINATOR_TOPIC = "__transaction_state"
+ID = ("cluster", "transactional_id")
+# A transaction of an id, from its first Ongoing record to its Complete record.
+IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
+
+
+def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
+    """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
+    chosen = copies.where(F.col("topic") == COORDINATOR_TOPIC).select(
+        "cluster", "broker", "log_dir", F.col("partition").alias("coordinator_partition")
+    )
+    return states.join(F.broadcast(chosen), chosen.columns, "left_semi")
+
+
+def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:
+    """One row per coordinator partition in the dump.
+
+    `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
+    itself is missing. `whole_from` is the time (ms) of the first such record, 0 where the log is whole from its start.
+    `certain_from_offset`: an id's record from there on is its current state, and nothing hides a later one.
+    """
+    logs = copies.where(F.col("topic") == COORDINATOR_TOPIC).withColumnRenamed("partition", "coordinator_partition")
+    broken = (
+        states.where("problem IS NOT NULL")
+        .groupBy("cluster", "coordinator_partition")
+        .agg(F.max("offset").alias("broken"))
+    )
+    place = ["cluster", "coordinator_partition"]
+    end_is_missing = F.expr(
+        "tail_producer_id IS NOT NULL OR high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL"
+        " OR longest_log_end_offset > log_end_offset OR damaged_to > log_end_offset"
+    )
+    damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
+    # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
+    unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))
+    ends = ~F.coalesce(end_is_missing, F.lit(False))
+    coverage = (
+        logs.join(broken, place, "left")
+        .join(times, ["cluster", "broker", "log_dir"], "left")
+        .withColumn("whole_from_offset", F.when(ends, F.greatest(damaged, "gap_to")))
+        .withColumn("certain_from_offset", F.when(ends, F.greatest(damaged, unexplained_gap)))
+        .select(
+            *place,
+            "whole_from_offset",
+            "certain_from_offset",
+            F.col("as_of").alias("coordinator_as_of"),
+            "copy_from",
+            "copy_to",
+        )
+        .withColumnsRenamed({"copy_from": "coordinator_copy_from", "copy_to": "coordinator_copy_to"})
+    )
+    first = (
+        states.join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
+        .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
+        .groupBy(*place)
+        .agg(F.min("last_update_timestamp").alias("first_time"))
+    )
+    whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
+    return coverage.join(first, place, "left").withColumn("whole_from", whole_from).drop("first_time")
+
+
+def producer_ids(states: DataFrame) -> DataFrame:
+    """Whose each producer id is: one row per (producer id, transactional id) that any record names.
+
+    An id changes its producer id when the epochs are used up, so the ones before and after count as well.
+    """
+    named = F.array_distinct(F.array("producer_id", "previous_producer_id", "next_producer_id"))
+    return (
+        states.where("transactional_id IS NOT NULL AND producer_id IS NOT NULL AND problem IS NULL")
+        .select(*ID, "coordinator_partition", "last_update_timestamp", F.explode(named).alias("producer_id"))
+        .where("producer_id >= 0")
+        .groupBy("cluster", "producer_id", "transactional_id", "coordinator_partition")
+        .agg(F.min("last_update_timestamp").alias("known_since"))
+    )
+
+
+def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
+    """All records of the given ids (columns of `ID`) in their order, each with its neighbours and its transaction.
+
+    `transaction` numbers the transactions of an id; `ended_timestamp` is the time of the next record, the one that
+    says a Prepare* record's markers are all written; `is_current` marks the highest offset.
+    """
+    readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
+    order = Window.partitionBy(*ID).orderBy("offset")
+    up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        readable.join(F.broadcast(ids.select(*ID).dropDuplicates([*ID])), [*ID], "left_semi")
+        .withColumn("begins", _begins(order).cast("int"))
+        .withColumn("transaction", F.sum("begins").over(up_to_here))
+        .withColumn("ended_timestamp", F.lead("last_update_timestamp").over(order))
+        .withColumn("is_current", F.lead("offset").over(order).isNull())
+        .drop("begins")
+    )
+
+
+def _begins(order: WindowSpec) -> Column:
+    under_way = F.coalesce(F.expr(IS_UNDER_WAY), F.lit(False))
+    before = F.coalesce(F.lag(under_way).over(order), F.lit(False))
+    same_start = F.lag("start_timestamp").over(order).eqNullSafe(F.col("start_timestamp"))
+    same_producer = F.lag("producer_id").over(order).eqNullSafe(F.col("producer_id"))
+    return under_way & ~(before & same_start & same_producer)
+
+
+def current_states(history: DataFrame) -> DataFrame:
+    """The current state of each id: the record with the highest offset, as columns `current_…`."""
+    return history.where("is_current").select(
+        *ID,
+        F.struct(
+            "state",
+            "is_tombstone",
+            "producer_id",
+            "previous_producer_id",
+            "producer_epoch",
+            "timeout_ms",
+            "topic_partitions",
+            "last_update_timestamp",
+            "start_timestamp",
+            "client_transaction_version",
+            F.col("coordinator_epoch").alias("epoch_of_coordinator"),
+            "offset",
+            "file",
+            "position",
+        ).alias("current"),
+    )
+
+
+def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """One row per (producer id, partition): the last transaction of the producer id that listed the partition.
+
+    `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. Transactions that end with the
+    same epoch within twice the clock skew of one another form a row of neighbours: a marker of that epoch cannot be
+    told from the others' by its time. `neighbours` counts the last such row, `neighbours_from` is its first time, and
+    `neighbours_before` says whether an earlier one is known.
+    """
+    pair = ["cluster", "producer_id", "transactional_id", "topic", "partition"]
+    per_transaction = (
+        history.where(IS_UNDER_WAY)
+        .withColumn("listed", F.explode("topic_partitions"))
+        .withColumns({"topic": F.col("listed.topic"), "partition": F.col("listed.partition")})
+        .groupBy(*pair, "transaction")
+        .agg(
+            F.max("offset").alias("listed_offset"),
+            F.max(F.when(F.expr("state <> 'Ongoing'"), _prepared())).alias("prepared"),
+            F.max_by(F.struct("state", "offset", "file", "position"), "offset").alias("last_record"),
+            F.max("client_transaction_version").alias("client_transaction_version"),
+        )
+    )
+    order = Window.partitionBy(*pair).orderBy("listed_offset")
+    up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    same_epoch = F.lag("prepared.epoch").over(order) == F.col("prepared.epoch")
+    pause = F.col("prepared.timestamp") - F.lag("prepared.ended_timestamp").over(order)
+    starts_row = (~F.coalesce(same_epoch & (pause <= 2 * clock_skew_ms), F.lit(False))).cast("int")
+    return (
+        per_transaction.withColumn("row_number", F.sum(starts_row).over(up_to_here))
+        .groupBy(*pair, "row_number")
+        .agg(
+            F.count("*").alias("neighbours"),
+            F.min("prepared.timestamp").alias("neighbours_from"),
+            F.max_by(
+                F.struct("prepared", "last_record", "listed_offset", "client_transaction_version"),
+                "listed_offset",
+            ).alias("listing"),
+        )
+        .transform(_last_row, pair)
+    )
+
+
+def _last_row(rows: DataFrame, pair: list[str]) -> DataFrame:
+    last = F.struct("row_number", "neighbours", "neighbours_from", "listing")
+    return rows.groupBy(*pair).agg(F.max_by(last, "row_number").alias("last")).select(*pair, "last.*")
+
+
+def _prepared() -> Column:
+    return F.struct(
+        "offset",
+        "state",
+        F.col("producer_epoch").alias("epoch"),
+        F.col("last_update_timestamp").alias("timestamp"),
+        "ended_timestamp",
+        "coordinator_epoch",
+        "file",
+        "position",
+    )

@@ -1,0 +1,126 @@
+"""Which copy of each partition is believed, and how whole it is.
+
+Copies of one partition are never unioned: the one with the highest last leader epoch counts, then the one with the
+highest log end offset. A lagging follower may lack a marker that the leader has.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+PARTITION = ("cluster", "topic", "partition")
+COPY = ("cluster", "broker", "log_dir", "topic", "partition")
+
+
+def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """One row per copy of a partition: where it starts and ends, and below which offset something is missing.
+
+    `damaged_to` and `gap_to` bound damage and gaps from above; `snapshot_offset` is the newest valid producer snapshot
+    of this log; `snapshot_above_end` one that was taken of a longer log than this.
+    """
+    segments = files.where("kind = 'segment' AND topic IS NOT NULL").transform(_with_neighbours)
+    logs = segments.groupBy(*COPY).agg(
+        F.min("base_offset").alias("first_base_offset"),
+        F.max(F.coalesce(F.col("last_offset") + 1, "base_offset")).alias("log_end_offset"),
+        F.max("partition_leader_epoch").alias("last_leader_epoch"),
+        F.max("damaged_to").alias("damaged_to"),
+        F.max("gap_to").alias("gap_to"),
+        F.max("tail_producer_id").alias("tail_producer_id"),
+    )
+    return (
+        logs.join(_offsets_of(checkpoints), [*COPY], "left")
+        .join(_topic_ids(files), [*COPY], "left")
+        .transform(_with_snapshots, files)
+        .withColumn("log_start_offset", F.greatest("first_base_offset", F.coalesce("log_start_checkpoint", F.lit(0))))
+    )
+
+
+def chosen_copies(copies: DataFrame) -> DataFrame:
+    """One row per partition: the copy that is believed, why, and how far the others reach."""
+    ranked = Window.partitionBy(*PARTITION).orderBy(
+        F.col("last_leader_epoch").desc_nulls_last(),
+        F.col("log_end_offset").desc(),
+        F.col("damaged_to").asc_nulls_first(),
+        "broker",
+        "log_dir",
+    )
+    everything = Window.partitionBy(*PARTITION)
+    return (
+        copies.withColumn("rank", F.row_number().over(ranked))
+        .withColumn("copies", F.count("*").over(everything).cast("int"))
+        .withColumn("longest_log_end_offset", F.max("log_end_offset").over(everything))
+        .withColumn("next_epoch", F.lead("last_leader_epoch").over(ranked))
+        .withColumn("next_log_end_offset", F.lead("log_end_offset").over(ranked))
+        .where("rank = 1")
+        .withColumn("chosen_because", _reason())
+        .drop("rank", "next_epoch", "next_log_end_offset")
+    )
+
+
+def _with_neighbours(segments: DataFrame) -> DataFrame:
+    """What one segment says of another: gaps between them, overlaps, and where damage at an end must stop."""
+    order = Window.partitionBy(*COPY).orderBy("base_offset", "file")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    after = order.rowsBetween(1, Window.unboundedFollowing)
+    end_before = F.max(F.coalesce(F.col("last_offset") + 1, "base_offset")).over(before)
+    follows = F.min(F.coalesce("first_offset", "base_offset")).over(after)
+    return (
+        segments.withColumn("end_before", F.coalesce(end_before, "base_offset"))
+        .withColumn("follows", follows)
+        .withColumn("starts", F.coalesce("first_offset", "base_offset"))
+        .withColumn("gap_to", F.greatest("gap_to", F.when(F.expr("starts > end_before"), F.col("starts"))))
+        .withColumn("damaged_to", F.greatest(F.least("damaged_to", "follows"), _overlap(), _cut_short_in_the_middle()))
+        .withColumn("tail_producer_id", F.when(F.col("follows").isNull(), F.col("tail_producer_id")))
+    )
+
+
+def _overlap() -> Column:
+    return F.when(F.expr("starts < end_before"), F.greatest("end_before", F.col("last_offset") + 1))
+
+
+def _cut_short_in_the_middle() -> Column:
+    """Only the newest segment may end in a batch that was being written."""
+    return F.when(F.expr("tail_producer_id IS NOT NULL AND follows IS NOT NULL"), F.col("follows"))
+
+
+def _offsets_of(checkpoints: DataFrame) -> DataFrame:
+    def offset(name: str) -> Column:
+        return F.max(F.when(F.col("checkpoint") == name, F.col("checkpoint_offset")))
+
+    return checkpoints.groupBy(*COPY).agg(
+        offset("replication-offset-checkpoint").alias("high_watermark"),
+        offset("log-start-offset-checkpoint").alias("log_start_checkpoint"),
+        offset("cleaner-offset-checkpoint").alias("cleaned_to"),
+    )
+
+
+def _topic_ids(files: DataFrame) -> DataFrame:
+    named = files.where("kind = 'partition_metadata' AND topic IS NOT NULL")
+    return named.groupBy(*COPY).agg(F.max("topic_id").alias("topic_id"))
+
+
+def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:
+    snapshots = files.where("kind = 'producer_snapshot' AND topic IS NOT NULL").select(
+        *COPY, F.col("base_offset").alias("offset"), F.col("problem").isNull().alias("is_valid")
+    )
+    usable = F.expr("is_valid AND offset <= log_end_offset AND offset >= first_base_offset")
+    offsets = (
+        logs.select(*COPY, "log_end_offset", "first_base_offset")
+        .join(snapshots, [*COPY], "inner")
+        .groupBy(*COPY)
+        .agg(
+            F.max(F.when(usable, F.col("offset"))).alias("snapshot_offset"),
+            F.max(F.when(F.expr("offset > log_end_offset"), F.col("offset"))).alias("snapshot_above_end"),
+        )
+    )
+    return logs.join(offsets, [*COPY], "left")
+
+
+def _reason() -> Column:
+    return (
+        F.when(F.expr("copies = 1"), F.lit("the only copy"))
+        .when(F.expr("next_epoch IS NULL OR last_leader_epoch > next_epoch"), F.lit("highest last leader epoch"))
+        .when(F.expr("log_end_offset > next_log_end_offset"), F.lit("highest log end offset"))
+        .otherwise(F.lit("as long as the others, first by broker"))
+    )

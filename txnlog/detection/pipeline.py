@@ -1,0 +1,93 @@
+"""All steps in their order: from the facts of a dump to a verdict on each open transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from txnlog.detection.clock import broker_times, with_activity, with_bounds
+from txnlog.detection.coordinator import chosen_states, coordinator_coverage
+from txnlog.detection.copies import PARTITION, chosen_copies, partition_copies
+from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
+from txnlog.detection.impact import held_back
+from txnlog.detection.replay import open_transactions
+from txnlog.detection.times import LOG_DIR, copy_times
+from txnlog.detection.verdicts import Thresholds, with_verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
+
+    `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
+    transaction_max_timeout_ms and coordinator_partitions. `remembered` has (cluster, producer_id, transactional_id)
+    of earlier runs: it names an id that its coordinator has forgotten, and proves nothing.
+    """
+
+    batches: DataFrame
+    transaction_states: DataFrame
+    producer_snapshots: DataFrame
+    aborted_transactions: DataFrame
+    checkpoints: DataFrame
+    dump_files: DataFrame
+    log_dirs: DataFrame
+    remembered: DataFrame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What the pipeline yields: verdicts, the copies they rest on, and the coordinators' coverage."""
+
+    transactions: DataFrame
+    copies: DataFrame
+    coverage: DataFrame
+    times: DataFrame
+
+
+Settle = Callable[[DataFrame], DataFrame]
+
+
+def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None = None) -> Detection:
+    """A verdict on every open transaction of the dump.
+
+    `settle` gives back a frame with the same rows and no history. Each step's result is small (copies, open
+    transactions) and used several times by the next ones: unsettled, the plan would double at every step.
+    """
+    skew_ms = thresholds.clock_skew_ms
+    times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
+    copies = settle(chosen_copies(partition_copies(facts.dump_files, facts.checkpoints)))
+    states = chosen_states(facts.transaction_states, copies)
+    readable = states.where("problem IS NULL")
+    coverage = settle(coordinator_coverage(states, copies, times))
+    clusters = settle(_clusters(facts.log_dirs))
+    stamps = broker_times(facts.batches, copies)
+    found = settle(open_transactions(facts.batches, facts.producer_snapshots, copies))
+    placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
+    known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
+    dated = settle(known.transform(with_bounds, stamps, skew_ms).transform(with_activity, skew_ms))
+    judged = settle(
+        dated.transform(with_index, facts.aborted_transactions, copies)
+        .transform(with_pending, readable, stamps, skew_ms)
+        .transform(with_remembered, facts.remembered)
+        .transform(with_verdicts, thresholds)
+    )
+    impact = held_back(judged, facts.batches, copies)
+    return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times)
+
+
+def _clusters(log_dirs: DataFrame) -> DataFrame:
+    return log_dirs.groupBy("cluster").agg(
+        F.max("transaction_max_timeout_ms").alias("transaction_max_timeout_ms"),
+        F.max("coordinator_partitions").alias("coordinator_partitions"),
+    )
+
+
+def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clusters: DataFrame) -> DataFrame:
+    return (
+        transactions.join(F.broadcast(copies), [*PARTITION], "inner")
+        .join(F.broadcast(times), [*LOG_DIR], "left")
+        .join(F.broadcast(clusters.drop("coordinator_partitions")), ["cluster"], "left")
+    )

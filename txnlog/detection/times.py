@@ -1,0 +1,46 @@
+"""When each copy was taken. Ages are measured against that, never against when the job runs."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+LOG_DIR = ("cluster", "broker", "log_dir")
+
+
+def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_ms: int) -> DataFrame:
+    """One row per log directory: `as_of` (ms, what ages count from), `as_of_source`, and the window of the copy.
+
+    `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
+    either the latest evidence of time in the broker's copy counts. Where start or end of the copy are not known, the
+    window reaches `slack_ms` beyond the one time that is.
+    """
+    given = F.lit(as_of).cast("bigint")
+    started = F.coalesce(given, "copy_started")
+    ended = F.when(given.isNull(), F.col("copy_ended"))
+    evidence = F.greatest("broker_timestamp", "file_timestamp")
+    return (
+        log_dirs.join(_evidence(files), ["cluster", "broker"], "left")
+        .withColumn("as_of", F.coalesce(started, evidence))
+        .withColumn("as_of_source", _source(as_of))
+        .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
+        .withColumn("copy_to", F.coalesce(ended, F.col("as_of") + slack_ms))
+        .select(*LOG_DIR, "as_of", "as_of_source", "copy_from", "copy_to")
+    )
+
+
+def _evidence(files: DataFrame) -> DataFrame:
+    return files.groupBy("cluster", "broker").agg(
+        F.max("broker_timestamp").alias("broker_timestamp"),
+        F.unix_millis(F.max("modified")).alias("file_timestamp"),
+    )
+
+
+def _source(as_of: int | None) -> Column:
+    if as_of is not None:
+        return F.lit("option")
+    by_evidence = F.when(
+        F.expr("coalesce(broker_timestamp, 0) >= coalesce(file_timestamp, 0)"),
+        F.lit("latest broker timestamp"),
+    ).otherwise(F.lit("latest file time"))
+    return F.when(F.col("copy_started").isNotNull(), F.lit("manifest")).otherwise(by_evidence)
