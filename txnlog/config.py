@@ -1,0 +1,122 @@
+"""The options of a run, declared once: command line, TOML file and documentation are made from this."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from txnlog.errors import OptionError
+from txnlog.times import instant_ms, milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class DetectOptions:
+    """The options of `txnlog detect`; durations and instants in ms."""
+
+    dump: str
+    tables: str
+    cluster: str | None = None
+    as_of: int | None = None
+    max_transaction_timeout: int | None = None
+    padding: int = 300_000
+    slack: int = 600_000
+    clock_skew: int = 5_000
+    coordinator_partitions: int | None = None
+    accept_compacted_history: bool = False
+
+
+class Option(NamedTuple):
+    """One option: its key in TOML (`max_transaction_timeout`) is its flag (`--max-transaction-timeout`), too."""
+
+    key: str
+    parse: Callable[[Any], Any]
+    placeholder: str
+    meaning: str
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise OptionError(f"{value!r} is not a text")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not str(value).isdecimal() or not 0 < int(value) < 2**31:
+        raise OptionError(f"{value!r} is not a whole number above 0")
+    return int(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise OptionError(f"{value!r} is neither true nor false")
+    return value
+
+
+OPTIONS = (
+    Option("dump", _text, "DUMP", "folder with copied log directories; one broker's, or one folder per broker"),
+    Option("tables", _text, "ROOT", "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA"),
+    Option(
+        "cluster",
+        _text,
+        "NAME",
+        "name of the cluster; else the manifest's, else cluster.id of meta.properties",
+    ),
+    Option(
+        "as_of",
+        instant_ms,
+        "TIME",
+        "when the dump was taken: ISO 8601 with a time zone, or epoch milliseconds",
+    ),
+    Option(
+        "max_transaction_timeout",
+        milliseconds,
+        "DURATION",
+        "the brokers' transaction.max.timeout.ms (15m), e.g. 900000, 900s, 15m",
+    ),
+    Option("padding", milliseconds, "DURATION", "what is added to it before a transaction is late (5m)"),
+    Option("slack", milliseconds, "DURATION", "how long a copy may have taken where that is not known (10m)"),
+    Option("clock_skew", milliseconds, "DURATION", "how far clocks of two machines may be apart (5s)"),
+    Option("coordinator_partitions", _count, "N", "transaction.state.log.num.partitions (50)"),
+    Option(
+        "accept_compacted_history",
+        _flag,
+        "",
+        "offer transactions that no coordinator knows for abort although its log was compacted since they began",
+    ),
+)
+_BY_KEY = {option.key: option for option in OPTIONS}
+REQUIRED = ("dump", "tables")
+
+
+def detect_options(given: Mapping[str, Any], config: Path | None = None) -> DetectOptions:
+    """The options of a run: what was `given`, and what the file says of the rest. `OptionError` names file and key."""
+    values = {key: _parsed(key, value, "--" + key.replace("_", "-")) for key, value in given.items()}
+    if config is not None:
+        content = read_config(config)
+        values = {key: _parsed(key, value, f"{config}: {key}") for key, value in content.items()} | values
+    for key in REQUIRED:
+        if key not in values:
+            raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")
+    return DetectOptions(**values)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The keys of a TOML file, all of them known."""
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OptionError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    for key in content:
+        if key not in _BY_KEY:
+            raise OptionError(f"{path}: {key} is not an option; known are {', '.join(sorted(_BY_KEY))}")
+    return content
+
+
+def _parsed(key: str, value: Any, where: str) -> Any:
+    try:
+        return _BY_KEY[key].parse(value)
+    except OptionError as error:
+        raise OptionError(f"{where}: {error}") from error

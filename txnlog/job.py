@@ -1,0 +1,287 @@
+"""The main job: read a dump, reach a verdict on each open transaction, write the tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import txnlog
+from txnlog.config import DetectOptions
+from txnlog.detection.coordinator import producer_ids
+from txnlog.detection.copies import COPY
+from txnlog.detection.pipeline import Detection, Facts, detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.errors import DumpError
+from txnlog.format.partitioner import DEFAULT_PARTITIONS
+from txnlog.schema import spark_schema
+from txnlog.settle import settled
+from txnlog.sources import reading
+from txnlog.sources.inventory import Inventory, LogDir, inventory
+from txnlog.sources.opener import local_path
+from txnlog.tables.changes import (
+    OPERATION,
+    UPSERT,
+    candidate_changes,
+    instant,
+    new_or_different,
+    open_transaction_changes,
+    open_transaction_rows,
+)
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    TRANSACTIONAL_IDS,
+    Root,
+    Table,
+)
+from txnlog.tables.rows import DumpFileTableRow, RunRow
+from txnlog.tables.store import Store
+
+DEFAULT_MAX_TIMEOUT_MS = 900_000
+LOG_DIR_SCHEMA = (
+    "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
+    " transaction_max_timeout_ms bigint, coordinator_partitions int"
+)
+
+
+@dataclass(slots=True)
+class Steps:
+    """Seconds that each step took; `announce` is told the name of each as it begins."""
+
+    announce: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time one step."""
+        self.announce(name)
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + round(time.monotonic() - start, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run found: rows of `runs`, one a cluster, as dictionaries."""
+
+    runs: list[dict[str, object]]
+
+
+def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
+    steps, started = Steps(announce), datetime.now(UTC)
+    with steps.step("list the dump"):
+        dump = inventory(local_path(options.dump), options.cluster)
+        if not any(file.topic for file in dump.files):
+            raise DumpError(
+                f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files"
+            )
+    clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
+    store = Store(spark, Root(options.tables))
+    with steps.step("open the tables"):
+        store.ensure()
+    with _facts(spark, options, dump, store, clusters) as facts:
+        with steps.step("read and replay"):
+            detection = detect(facts, _thresholds(options), settled, options.as_of)
+        with steps.step("write the verdicts"):
+            found = settled(open_transaction_rows(detection.transactions))
+            _write_verdicts(store, clusters, found, detection)
+        with steps.step("write the inventory"):
+            _write_dump_files(store, clusters, facts.dump_files, detection)
+            _write_owners(store, clusters, facts.transaction_states)
+        with steps.step("write the run"):
+            rows = _runs(facts, detection, found)
+            return _write_runs(spark, store, options, rows, started, steps)
+
+
+@contextmanager
+def _facts(
+    spark: SparkSession, options: DetectOptions, dump: Inventory, store: Store, clusters: list[str]
+) -> Iterator[Facts]:
+    """The DataFrames of the dump; those that are used several times are kept in memory or on disk meanwhile."""
+    shared: dict[str, Any] = {"cluster": options.cluster, "coordinator_partitions": options.coordinator_partitions}
+    batches = _kept(reading.batches(spark, options.dump, **shared))
+    states = _kept(reading.transaction_states(spark, options.dump, **shared))
+    files = _kept(reading.dump_files(spark, options.dump, **shared))
+    try:
+        yield Facts(
+            batches=batches,
+            transaction_states=states,
+            producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
+            aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
+            checkpoints=reading.checkpoints(spark, options.dump, **shared),
+            dump_files=files,
+            log_dirs=spark.createDataFrame([_log_dir(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
+            remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
+        )
+    finally:
+        for frame in (batches, states, files):
+            frame.unpersist()
+
+
+def _kept(frame: DataFrame) -> DataFrame:
+    try:
+        return frame.persist()
+    except PySparkException:
+        # Serverless compute keeps nothing: the frame is computed anew each time, which is slower and just as right.
+        return frame
+
+
+def _log_dir(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
+    copied = log_dir.copied
+    return (
+        log_dir.cluster,
+        log_dir.broker,
+        log_dir.log_dir,
+        copied.started if copied else None,
+        copied.ended if copied else None,
+        options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS,
+        options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS,
+    )
+
+
+def _thresholds(options: DetectOptions) -> Thresholds:
+    return Thresholds(options.padding, options.slack, options.clock_skew, options.accept_compacted_history)
+
+
+def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detection: Detection) -> None:
+    covered = settled(
+        detection.copies.join(detection.times, ["cluster", "broker", "log_dir"], "inner")
+        .withColumn("as_of", instant(F.col("as_of")))
+        .withColumn(
+            "is_cut",
+            F.expr(
+                "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
+                " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
+            ),
+        )
+    )
+    later = (
+        store.read(DUMP_FILES, clusters)
+        .where("kind = 'segment' AND copy_chosen")
+        .groupBy("cluster", "topic", "partition")
+        .agg(F.max("as_of").alias("later_as_of"))
+    )
+    existing = store.read(OPEN_TRANSACTIONS, clusters)
+    _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
+    candidates = store.read(ABORT_CANDIDATES, clusters)
+    _merge(store, ABORT_CANDIDATES, candidate_changes(found, candidates, covered, later), clusters)
+
+
+def _merge(store: Store, table: Table, changes: DataFrame, clusters: list[str]) -> None:
+    """Write what changed; where nothing did, there is no commit."""
+    ready = settled(changes)
+    if not ready.isEmpty():
+        store.merge(table, ready, clusters)
+
+
+def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:
+    chosen = detection.copies.select(*COPY, "chosen_because", F.lit(True).alias("copy_chosen"))
+    times = detection.times.select("cluster", "broker", "log_dir", instant(F.col("as_of")).alias("as_of"))
+    rows = (
+        files.where(F.col("cluster").isin(clusters))
+        .join(F.broadcast(times), ["cluster", "broker", "log_dir"], "inner")
+        .join(F.broadcast(chosen), [*COPY], "left")
+        .withColumn("copy_chosen", F.coalesce("copy_chosen", F.lit(False)))
+        .select([field.name for field in spark_schema(DumpFileTableRow).fields])
+    )
+    changes = new_or_different(rows, store.read(DUMP_FILES, clusters)).withColumn(OPERATION, F.lit(UPSERT))
+    if not changes.isEmpty():
+        store.merge(DUMP_FILES, changes, clusters)
+
+
+def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
+    known = producer_ids(states).withColumn("known_since", instant(F.col("known_since")))
+    before = store.read(TRANSACTIONAL_IDS, clusters)
+    news = known.join(before, list(TRANSACTIONAL_IDS.key), "left_anti").withColumn(OPERATION, F.lit(UPSERT))
+    if not news.isEmpty():
+        store.merge(TRANSACTIONAL_IDS, news, clusters)
+
+
+def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
+    """What each cluster's row of `runs` says of input and result."""
+    one_file = F.concat_ws("|", "file", "size_in_bytes", "bytes_parsed", "first_offset", "last_offset", "problem")
+    inputs = (
+        facts.dump_files.where("cluster <> ''")
+        .groupBy("cluster")
+        .agg(
+            F.count("*").alias("files"),
+            F.sum("size_in_bytes").alias("bytes"),
+            F.sum("bytes_damaged").alias("bytes_damaged"),
+            F.sha2(F.concat_ws("\n", F.sort_array(F.collect_list(one_file))), 256).alias("input_digest"),
+        )
+    )
+    times = detection.times.groupBy("cluster").agg(
+        instant(F.min("as_of")).alias("as_of_from"),
+        instant(F.max("as_of")).alias("as_of_to"),
+        F.sort_array(F.collect_set("as_of_source")).alias("as_of_sources"),
+    )
+    copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
+    coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
+    expected = facts.log_dirs.groupBy("cluster").agg(F.max("coordinator_partitions").alias("coordinator_partitions"))
+    late = F.coalesce("late", F.lit(True))
+    results = found.groupBy("cluster").agg(
+        F.count("*").alias("open_transactions"),
+        F.count_if(late).alias("late_transactions"),
+        F.count_if(F.col("action") == "ABORT").alias("abort_candidates"),
+        F.count_if(F.col("action") == "UNDETERMINED").alias("undetermined"),
+        F.count_distinct(F.when(late, F.struct("topic", "partition"))).alias("partitions_with_late_transactions"),
+        F.max("open_for_ms").alias("longest_open_ms"),
+    )
+    joined = inputs
+    for part in (times, copies, coordinators, expected, results):
+        joined = joined.join(part, ["cluster"], "left")
+    missing = F.col("coordinator_partitions") - F.coalesce("coordinators", F.lit(0))
+    return joined.withColumn("coordinator_partitions_missing", missing.cast("int")).drop("coordinators")
+
+
+def _write_runs(
+    spark: SparkSession,
+    store: Store,
+    options: DetectOptions,
+    rows: DataFrame,
+    started: datetime,
+    steps: Steps,
+) -> Outcome:
+    found = [row.asDict() for row in rows.collect()]
+    run_id = str(uuid.uuid4())
+    counts = (
+        "open_transactions",
+        "late_transactions",
+        "abort_candidates",
+        "undetermined",
+        "partitions_with_late_transactions",
+        "partitions",
+    )
+    complete = [
+        row
+        | {name: row[name] or 0 for name in counts}
+        | {
+            "run_id": run_id,
+            "dump": options.dump,
+            "txnlog_version": txnlog.__version__,
+            "options": json.dumps(dataclasses.asdict(options), sort_keys=True),
+            "started_at": started,
+            "finished_at": datetime.now(UTC),
+            "step_seconds": dict(steps.seconds),
+        }
+        for row in found
+    ]
+    schema = spark_schema(RunRow)
+    store.append(RUNS, spark.createDataFrame([tuple(row[name] for name in schema.names) for row in complete], schema))
+    return Outcome(complete)

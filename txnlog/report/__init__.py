@@ -1,0 +1,1 @@
+"""What people look at: abort lists, the HTML report, plots, metrics."""

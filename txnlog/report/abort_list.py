@@ -1,0 +1,72 @@
+"""`txnlog abort-list`: what an operator feeds to `kafka-transactions.sh`. txnlog itself never aborts anything."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from txnlog.report.output import as_csv, as_json, plain, printable
+from txnlog.report.reading import rows
+from txnlog.tables.layout import ABORT_CANDIDATES, Root, columns_of
+
+HEADER = """#!/usr/bin/env bash
+# Aborts of hanging transactions, found by txnlog in copied logs. Each discards the records it names.
+# Look at each before you run it: the cluster has gone on since the dump was taken.
+# BOOTSTRAP_SERVER=host:9092 bash this-file
+set -euo pipefail
+: "${BOOTSTRAP_SERVER:?set BOOTSTRAP_SERVER to host:port of a broker}"
+"""
+
+
+def open_candidates(root: Root) -> list[dict[str, Any]]:
+    """The rows of `abort_candidates` that are OPEN."""
+    return rows(
+        root,
+        ABORT_CANDIDATES,
+        "status = 'OPEN' AND action = 'ABORT'",
+        "cluster, topic, partition, start_offset",
+    )
+
+
+def rendered(found: list[dict[str, Any]], form: str, older_brokers: bool = False) -> str:
+    """The rows as `sh`, `json` or `csv`; an empty script where there is nothing to abort."""
+    if form == "json":
+        return as_json(found)
+    if form == "csv":
+        return as_csv(found, [field.name for field in columns_of(ABORT_CANDIDATES)])
+    if not found:
+        return ""
+    return HEADER + "".join(_entry(row, older_brokers) for row in found)
+
+
+def _entry(row: dict[str, Any], older_brokers: bool) -> str:
+    owner = row["transactional_id"] or "not known"
+    evidence = f"opened in {row['opened_file']} at byte {row['opened_position']}"
+    if row["evidence_file"]:
+        evidence += (
+            f"; coordinator {row['evidence_state']} at offset {row['evidence_offset']} of {row['evidence_file']}"
+        )
+    comments = (
+        f"{row['cause']} ({row['confidence']}): {row['reason']}",
+        f"cluster {row['cluster']}, transactional id {owner}, as of {plain(row['as_of'])}",
+        f"discards {row['records']} records, {row['bytes']} bytes; holds back {row['held_back_offsets']} offsets",
+        evidence,
+    )
+    return "\n" + "".join(f"# {printable(comment)}\n" for comment in comments) + _command(row, older_brokers) + "\n"
+
+
+def _command(row: dict[str, Any], older_brokers: bool) -> str:
+    arguments = ["--topic", row["topic"], "--partition", str(row["partition"])]
+    if older_brokers:
+        # Brokers before 3.0 check nothing. An epoch of the coordinator that is not known becomes 0, never more: a
+        # larger one than the real coordinator's would fence it.
+        arguments += [
+            "--producer-id",
+            str(row["producer_id"]),
+            "--producer-epoch",
+            str(row["producer_epoch"]),
+        ]
+        arguments += ["--coordinator-epoch", str(max(0, row["coordinator_epoch"]))]
+    else:
+        arguments += ["--start-offset", str(row["start_offset"])]
+    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {shlex.join(arguments)}'

@@ -1,0 +1,50 @@
+"""`txnlog find-hanging`: every late open transaction, in the columns of Kafka's own tool and ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from txnlog.report.output import as_csv, as_json, as_table
+from txnlog.report.reading import rows
+from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
+
+# One row per open transaction of the latest as-of of each partition that the latest run of its cluster saw.
+ORDER = "cluster, topic, partition, start_offset"
+
+
+def late_transactions(root: Root) -> list[dict[str, Any]]:
+    """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
+    latest = {
+        run["cluster"]: (run["as_of_from"], run["as_of_to"]) for run in rows(root, RUNS, order="as_of_to, finished_at")
+    }
+    found = rows(root, OPEN_TRANSACTIONS, "late IS NULL OR late", ORDER)
+    return [row for row in found if _is_of(row, latest.get(row["cluster"]))]
+
+
+def _is_of(row: dict[str, Any], window: tuple[Any, Any] | None) -> bool:
+    return window is not None and window[0] <= row["as_of"] <= window[1]
+
+
+def rendered(found: list[dict[str, Any]], form: str) -> str:
+    """The rows as `table`, `json` or `csv`."""
+    if form == "json":
+        return as_json(found)
+    if form == "csv":
+        return as_csv(found, [field.name for field in columns_of(OPEN_TRANSACTIONS)])
+    return as_table(
+        found,
+        {
+            "Topic": "topic",
+            "Partition": "partition",
+            "ProducerId": "producer_id",
+            "ProducerEpoch": "producer_epoch",
+            "CoordinatorEpoch": "coordinator_epoch",
+            "StartOffset": "start_offset",
+            "LastTimestamp": "last_timestamp",
+            "Duration(min)": lambda row: None if row["open_for_ms"] is None else row["open_for_ms"] // 60_000,
+            "TransactionalId": "transactional_id",
+            "Cause": "cause",
+            "Action": "action",
+            "Confidence": "confidence",
+        },
+    )

@@ -1,0 +1,29 @@
+"""Rows of the Delta tables without a JVM, through delta-rs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from txnlog.errors import TableError
+from txnlog.tables.layout import URI, Root, Table
+
+
+def rows(root: Root, table: Table, where: str = "true", order: str = "1") -> list[dict[str, Any]]:
+    """The rows of a table as dictionaries; `where` and `order` are SQL. `TableError` where it cannot be read."""
+    import pyarrow as pa
+    from deltalake import DeltaTable, QueryBuilder
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    path = root.path_of(table)
+    if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
+        raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
+    try:
+        query = QueryBuilder().register("found", DeltaTable(path))
+        answer = query.execute(f"SELECT * FROM found WHERE {where} ORDER BY {order}")
+        found: list[dict[str, Any]] = pa.table(answer.read_all()).to_pylist()
+        return found
+    except TableNotFoundError as error:
+        raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first") from error
+    except (DeltaError, OSError) as error:
+        raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,1 @@
+"""The Delta tables: schemas, merges, retention."""

@@ -1,0 +1,126 @@
+"""Where the Delta tables are, and how they are created."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from txnlog.errors import TableError
+from txnlog.format.structure import Field, fields
+from txnlog.tables.rows import (
+    AbortCandidateRow,
+    DumpFileTableRow,
+    OpenTransactionRow,
+    RunRow,
+    TransactionalIdRow,
+)
+
+CATALOG_AND_SCHEMA = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://?.*", re.DOTALL)
+
+
+class Table(NamedTuple):
+    """A Delta table: what its rows are, what identifies one, and what must hold for each."""
+
+    name: str
+    row: type
+    key: tuple[str, ...]
+    checks: dict[str, str]
+    comment: str
+
+
+_TRANSACTION = ("cluster", "topic", "partition", "producer_id", "start_offset")
+_CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
+
+ABORT_CANDIDATES = Table(
+    "abort_candidates",
+    AbortCandidateRow,
+    _TRANSACTION,
+    {
+        "only_aborts": "action = 'ABORT' AND cause <> 'MARKER_LOST_COMMIT'",
+        "known_status": "status IN ('OPEN', 'RESOLVED') AND (status = 'OPEN') = (resolved_at IS NULL)",
+    },
+    "Hanging transactions to abort; nothing is ever aborted by txnlog itself.",
+)
+OPEN_TRANSACTIONS = Table(
+    "open_transactions",
+    OpenTransactionRow,
+    (*_TRANSACTION, "as_of"),
+    {"committed_data_is_never_aborted": _CAUSE_FITS_ACTION},
+    "Every open transaction of every dump, with its verdict.",
+)
+RUNS = Table("runs", RunRow, ("run_id", "cluster"), {}, "One row a run and cluster.")
+TRANSACTIONAL_IDS = Table(
+    "transactional_ids",
+    TransactionalIdRow,
+    ("cluster", "producer_id", "transactional_id"),
+    {},
+    "Whose each producer id is or was, over all runs.",
+)
+
+
+DUMP_FILES = Table(
+    "dump_files",
+    DumpFileTableRow,
+    ("cluster", "file", "as_of"),
+    {},
+    "Every file of every dump, with every byte accounted for.",
+)
+TABLES = (ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, DUMP_FILES, TRANSACTIONAL_IDS)
+
+
+def columns_of(table: Table) -> tuple[Field, ...]:
+    """The columns of a table, in their order."""
+    return fields(table.row)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where the tables stand: a folder or URI, or `catalog.schema`."""
+
+    text: str
+
+    @property
+    def is_schema(self) -> bool:
+        """Whether the tables are named by catalog and schema rather than by path."""
+        return CATALOG_AND_SCHEMA.fullmatch(self.text) is not None and not Path(self.text).exists()
+
+    def path_of(self, table: Table) -> str:
+        """The table's folder or URI. `TableError` for tables that are named by catalog and schema."""
+        if self.is_schema:
+            raise TableError(f"{self.text} names a catalog and schema: read its tables with Spark SQL")
+        base = self.text if URI.fullmatch(self.text) else str(Path(self.text).absolute())
+        return f"{base.rstrip('/')}/{table.name}"
+
+    def sql_name(self, table: Table) -> str:
+        """The table as it stands in a SQL statement."""
+        if self.is_schema:
+            return ".".join(_quoted(part) for part in (*self.text.split("."), table.name))
+        return f"delta.{_quoted(self.path_of(table))}"
+
+
+def creation(root: Root, table: Table) -> list[str]:
+    """The SQL statements that create a table that is not there yet."""
+    name = root.sql_name(table)
+    columns = ", ".join(
+        f"{_quoted(field.name)} {field.wire.ddl.upper()}{'' if field.nullable else ' NOT NULL'}"
+        f" COMMENT {_literal(field.meaning)}"
+        for field in columns_of(table)
+    )
+    create = (
+        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING DELTA PARTITIONED BY (cluster)"
+        f" COMMENT {_literal(table.comment)}"
+        " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointPolicy' = 'classic')"
+    )
+    checks = [f"ALTER TABLE {name} ADD CONSTRAINT {check} CHECK ({rule})" for check, rule in table.checks.items()]
+    return [create, *checks]
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,165 @@
+"""The rows of the Delta tables. Each column is declared here once; schemas, comments and docs are derived."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, get_type_hints
+
+from txnlog.format.structure import BOOLEAN, INT16, INT32, INT64, STEP_SECONDS, TEXT, TEXTS, TIMESTAMP
+from txnlog.sources.rows import DumpFileRow
+
+
+class OpenTransactionRow(NamedTuple):
+    """One open transaction at one as-of, with its verdict and the evidence for it."""
+
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    topic: Annotated[str, TEXT, "Topic."]
+    partition: Annotated[int, INT32, "Partition."]
+    topic_id: Annotated[str | None, TEXT, "Topic id, where the dump has it: a recreated topic is another."]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    producer_epoch: Annotated[int, INT16, "Epoch of its last batch."]
+    coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker here; -1 none."]
+    start_offset: Annotated[int, INT64, "Base offset of its first batch: what abort --start-offset takes."]
+    transactional_id: Annotated[str | None, TEXT, "Whose it is; null where nobody knows."]
+    transactional_ids: Annotated[list[str] | None, TEXTS, "All ids that the producer id stands under."]
+    coordinator_partition: Annotated[int | None, INT32, "Partition of __transaction_state that owns the id."]
+    cause: Annotated[str, TEXT, "Why it is open."]
+    action: Annotated[str, TEXT, "What to do: ABORT, KEEP, FENCE, MOVE_COORDINATOR, WAIT, UNDETERMINED."]
+    confidence: Annotated[str, TEXT, "How whole the evidence is: HIGH, MEDIUM, LOW."]
+    reason: Annotated[str, TEXT, "The cause in words, or what is missing."]
+    late: Annotated[bool | None, BOOLEAN, "Open for longer than allowed; null where its age cannot be known."]
+    as_of: Annotated[object, TIMESTAMP, "When the partition was copied: what ages count from."]
+    as_of_source: Annotated[str, TEXT, "Where the as-of is from."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Time of its first batch, by its producer."]
+    last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch, by its producer."]
+    last_activity: Annotated[object | None, TIMESTAMP, "What its age counts from; a broker's time where needed."]
+    timestamps_trusted: Annotated[bool, BOOLEAN, "Whether its times agree with the brokers' around them."]
+    open_for_ms: Annotated[int | None, INT64, "as_of minus last_activity, ms."]
+    late_after_ms: Annotated[int, INT64, "Largest timeout plus padding, ms."]
+    batches: Annotated[int, INT64, "Its batches in the log."]
+    records: Annotated[int, INT64, "Their records: what an abort discards."]
+    bytes: Annotated[int, INT64, "Their bytes."]
+    last_stable_offset: Annotated[int, INT64, "Where read_committed consumers of the partition stand."]
+    log_start_offset: Annotated[int, INT64, "First offset of the log."]
+    log_end_offset: Annotated[int, INT64, "Offset behind its last record in the copy."]
+    high_watermark: Annotated[int | None, INT64, "High watermark by the broker's checkpoint."]
+    held_back_offsets: Annotated[int, INT64, "Offsets from the last stable offset to the log end."]
+    held_back_records: Annotated[int, INT64, "Records between the two."]
+    held_back_bytes: Annotated[int, INT64, "Bytes between the two."]
+    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset stands still."]
+    coordinator_state: Annotated[str | None, TEXT, "Current state of the transactional id."]
+    coordinator_state_epoch: Annotated[int | None, INT16, "Producer epoch of that state."]
+    pending_partitions: Annotated[list[str] | None, TEXTS, "Where a Prepare* transaction still owes its marker."]
+    broker: Annotated[str, TEXT, "Broker whose copy of the partition was believed."]
+    log_dir: Annotated[str, TEXT, "Its log directory in the dump."]
+    copies: Annotated[int, INT32, "Copies of the partition in the dump."]
+    chosen_because: Annotated[str, TEXT, "Why that copy."]
+    opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
+    opened_position: Annotated[int, INT64, "Byte of that file."]
+    last_marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT: the producer id's last marker before."]
+    last_marker_offset: Annotated[int | None, INT64, "Its offset."]
+    last_marker_epoch: Annotated[int | None, INT16, "Its producer epoch."]
+    last_marker_file: Annotated[str | None, TEXT, "Its file."]
+    last_marker_position: Annotated[int | None, INT64, "Byte of that file."]
+    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record that decided."]
+    evidence_offset: Annotated[int | None, INT64, "Its offset in __transaction_state."]
+    evidence_file: Annotated[str | None, TEXT, "Its file."]
+    evidence_position: Annotated[int | None, INT64, "Byte at which its batch starts."]
+
+
+class AbortCandidateRow(NamedTuple):
+    """One transaction that may be aborted, from its first detection until a later dump no longer shows it."""
+
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    topic: Annotated[str, TEXT, "Topic: --topic."]
+    partition: Annotated[int, INT32, "Partition: --partition."]
+    topic_id: Annotated[str | None, TEXT, "Topic id, where the dump has it: a recreated topic is another."]
+    producer_id: Annotated[int, INT64, "Producer id: --producer-id for brokers before 3.0."]
+    producer_epoch: Annotated[int, INT16, "Its epoch: --producer-epoch for brokers before 3.0."]
+    coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker here; -1 none."]
+    start_offset: Annotated[int, INT64, "Start of the transaction: --start-offset."]
+    transactional_id: Annotated[str | None, TEXT, "Whose it is; null where nobody knows."]
+    transactional_ids: Annotated[list[str] | None, TEXTS, "All ids that the producer id stands under."]
+    coordinator_partition: Annotated[int | None, INT32, "Partition of __transaction_state that owns the id."]
+    cause: Annotated[str, TEXT, "Why it hangs."]
+    action: Annotated[str, TEXT, "Always ABORT."]
+    confidence: Annotated[str, TEXT, "How whole the evidence is: HIGH or MEDIUM."]
+    reason: Annotated[str, TEXT, "The cause in words."]
+    as_of: Annotated[object, TIMESTAMP, "When the partition was copied, by the latest dump that shows it."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Time of its first batch, by its producer."]
+    last_activity: Annotated[object | None, TIMESTAMP, "What its age counts from."]
+    open_for_ms: Annotated[int | None, INT64, "as_of minus last_activity, ms."]
+    batches: Annotated[int, INT64, "Its batches in the log."]
+    records: Annotated[int, INT64, "Their records: what the abort discards."]
+    bytes: Annotated[int, INT64, "Their bytes."]
+    last_stable_offset: Annotated[int, INT64, "Where read_committed consumers stand; below start_offset: blocked."]
+    log_end_offset: Annotated[int, INT64, "Offset behind the last record in the copy."]
+    held_back_offsets: Annotated[int, INT64, "Offsets from the last stable offset to the log end."]
+    held_back_records: Annotated[int, INT64, "Records between the two."]
+    held_back_bytes: Annotated[int, INT64, "Bytes between the two."]
+    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset stands still."]
+    opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
+    opened_position: Annotated[int, INT64, "Byte of that file."]
+    last_marker_offset: Annotated[int | None, INT64, "Offset of the producer id's last marker before."]
+    last_marker_file: Annotated[str | None, TEXT, "Its file."]
+    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record that decided."]
+    evidence_offset: Annotated[int | None, INT64, "Its offset in __transaction_state."]
+    evidence_file: Annotated[str | None, TEXT, "Its file."]
+    status: Annotated[str, TEXT, "OPEN, or RESOLVED once a later dump shows that it has ended."]
+    resolution: Annotated[str | None, TEXT, "How it was resolved."]
+    detected_at: Annotated[object, TIMESTAMP, "As-of of the first dump that showed it as a candidate."]
+    resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that showed that it has ended."]
+
+
+class RunRow(NamedTuple):
+    """One run over one cluster."""
+
+    run_id: Annotated[str, TEXT, "Random id of the run."]
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    dump: Annotated[str, TEXT, "Folder that was read."]
+    txnlog_version: Annotated[str, TEXT, "Version of txnlog."]
+    options: Annotated[str, TEXT, "Options of the run as JSON."]
+    started_at: Annotated[object, TIMESTAMP, "Start of the run."]
+    finished_at: Annotated[object, TIMESTAMP, "End of the run."]
+    input_digest: Annotated[str, TEXT, "SHA-256 over names, sizes and offsets of all files: equal for equal dumps."]
+    as_of_from: Annotated[object | None, TIMESTAMP, "Earliest as-of of the copies."]
+    as_of_to: Annotated[object | None, TIMESTAMP, "Latest as-of of the copies."]
+    as_of_sources: Annotated[list[str], TEXTS, "Where the as-ofs are from."]
+    files: Annotated[int, INT64, "Files of the dump."]
+    bytes: Annotated[int, INT64, "Their bytes."]
+    bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]
+    partitions: Annotated[int, INT64, "Topic partitions in the dump."]
+    coordinator_partitions: Annotated[int, INT32, "Partitions that __transaction_state has."]
+    coordinator_partitions_missing: Annotated[int, INT32, "How many of them the dump lacks."]
+    open_transactions: Annotated[int, INT64, "Open transactions."]
+    late_transactions: Annotated[int, INT64, "Those that are late, or of which the age cannot be known."]
+    abort_candidates: Annotated[int, INT64, "Those to be aborted."]
+    undetermined: Annotated[int, INT64, "Those on which nothing can be said."]
+    partitions_with_late_transactions: Annotated[int, INT64, "Kafka's PartitionsWithLateTransactionsCount."]
+    longest_open_ms: Annotated[int | None, INT64, "Age of the transaction open for longest, ms."]
+    step_seconds: Annotated[dict[str, float], STEP_SECONDS, "Seconds each step of the job took."]
+
+
+class TransactionalIdRow(NamedTuple):
+    """Whose a producer id is or was: kept for ever, because coordinators forget an id after a week."""
+
+    cluster: Annotated[str, TEXT, "Cluster."]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    transactional_id: Annotated[str, TEXT, "Transactional id that it stands under in some dump."]
+    coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
+    known_since: Annotated[object | None, TIMESTAMP, "Earliest coordinator record that names it, when first seen."]
+
+
+# The rows of the dump's inventory, with the as-of that tells the nights apart.
+DumpFileTableRow = type(
+    "DumpFileTableRow",
+    (),
+    {
+        "__doc__": "One file of one dump.",
+        "__annotations__": {
+            **get_type_hints(DumpFileRow, include_extras=True),
+            "as_of": Annotated[object, TIMESTAMP, "When the copy was taken."],
+            "copy_chosen": Annotated[bool, BOOLEAN, "Whether this copy of the partition was believed."],
+            "chosen_because": Annotated[str | None, TEXT, "Why it was."],
+        },
+    },
+)
