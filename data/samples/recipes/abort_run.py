@@ -1,0 +1,412 @@
+"""Abort on live brokers what txnlog lists, and write down what came of it: `abort_run.py kafka-3.5.2`.
+
+The cluster and its dump are made again in a scratch folder, and the brokers keep running. Each line of
+`txnlog abort-list` is run as it is printed; then the cluster is dumped again, and no candidate may be left open.
+The record is `abort-run.txt` beside the sample; nothing else of the sample changes.
+"""
+
+import argparse
+import itertools
+import logging
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cluster import RECIPES_FOLDER, REPOSITORY, TRANSACTIONS_COMMAND, Cluster, jars
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from deltalake import DeltaTable
+from dump import Sample, partition_leaders
+from lab import Hanging, Lab, wait_until
+from make import WAIT_SECONDS, start
+from recipes import LOG, RECIPES, Recipe
+
+NAMES = ("kafka-3.5.2", "kafka-4.3.0")
+COMMAND = "kafka-transactions.sh"
+SHIM = """#!/bin/sh
+exec java -Xmx256m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp '{libs}/*' {main_class} "$@"
+"""
+Place = tuple[str, int]
+
+
+class Transaction(NamedTuple):
+    """An open transaction, as an abort line names it."""
+
+    topic: str
+    partition: int
+    start_offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} from offset {self.start_offset}"
+
+    @property
+    def place(self) -> Place:
+        """Its partition."""
+        return self.topic, self.partition
+
+
+class Ends(NamedTuple):
+    """Where a partition ends for read_committed consumers, and where for all others."""
+
+    stable: int
+    log: int
+
+
+class Reading(NamedTuple):
+    """Offsets of the records that a read_committed consumer is given, and how far it comes."""
+
+    offsets: Sequence[int]
+    reached: int
+
+
+class Finished(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    out: str
+    error: str
+
+
+@dataclass
+class Record:
+    """The text of `abort-run.txt` while it grows."""
+
+    scratch: Path
+    lines: list[str] = field(default_factory=list)
+    passed: int = 0
+    failed: int = 0
+
+    def say(self, text: str = "") -> None:
+        """Add text, without the names of this machine."""
+        names = {str(self.scratch): "SCRATCH", str(REPOSITORY): "REPOSITORY", socket.gethostname(): "HOST"}
+        for name, instead in names.items():
+            text = text.replace(name, instead)
+        self.lines += [line.rstrip() for line in text.splitlines()] or [""]
+
+    def check(self, holds: bool, claim: str) -> None:
+        """Note whether a claim holds."""
+        self.passed, self.failed = self.passed + holds, self.failed + (not holds)
+        self.say(f"{'passed' if holds else 'FAILED'}: {claim}")
+
+    def ran(self, command: str, finished: Finished) -> None:
+        """Note a command, what it said, and its exit code."""
+        said = (finished.out, finished.error if finished.code else "", f"exit code {finished.code}")
+        self.say("\n".join([f"$ {command}", *(text.strip() for text in said if text.strip())]))
+
+
+@dataclass
+class AbortRun:
+    """One run over a live cluster that has just been dumped to `SCRATCH/dump-1`."""
+
+    recipe: Recipe
+    lab: Lab
+    scratch: Path
+    record: Record
+
+    @property
+    def cluster(self) -> Cluster:
+        """The live brokers."""
+        return self.lab.cluster
+
+    def all(self) -> None:
+        """Everything from the first detection to the last check."""
+        self._answering_again()
+        script = self._detected("dump-1")
+        listed = [_transaction(line) for line in _abort_lines(script)]
+        noted = {_noted(one) for one in self.lab.hanging if one.action == "ABORT"}
+        claim = f"the list has {len(noted)} lines, one for each transaction that the recipe made to be aborted"
+        self.record.check(set(listed) == noted and len(listed) == len(noted), claim)
+        verdicts = self._rows("open_transactions")
+        before = self._ends()
+        self._abort_all(script)
+        self._untouched(before, self._ends(), verdicts, {one.place for one in listed})
+        self._again(set(listed))
+
+    def _answering_again(self) -> None:
+        """Let the broker that was paused for the dump go on: the coordinator then ends what was pending there."""
+        for node_id in self.cluster.nodes:
+            self.cluster.resume(node_id)
+        for one in [one for one in self.lab.hanging if one.cause == "PENDING"]:
+            self._wait_complete(str(one.transactional_id))
+            self.lab.hanging.remove(one)
+            self.record.say(
+                f"{_noted(one)} (PENDING at the dump): its broker was paused, answers again, and the coordinator"
+                " has ended the transaction; no abort."
+            )
+        self.lab.confirm()
+
+    def _wait_complete(self, owner: str) -> None:
+        client = self.cluster.client
+        wait_until(lambda: client.transaction(owner).state == "CompleteCommit", f"{owner} complete", 120)
+
+    def _detected(self, dump: str) -> str:
+        """Run `txnlog detect` on a dump; the abort list that follows from it."""
+        self.record.say()
+        for arguments in (("detect", dump, "--tables", "tables"), ("abort-list", "--tables", "tables")):
+            finished = txnlog(self.scratch, *arguments)
+            self.record.ran(shlex.join(("txnlog", *arguments)), finished)
+            if finished.code:
+                raise RuntimeError(f"txnlog {arguments}: {finished.error}")
+        return finished.out
+
+    def _rows(self, table: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = DeltaTable(self.scratch / "tables" / table).to_pyarrow_table().to_pylist()
+        return found
+
+    def _abort_all(self, script: str) -> None:
+        """Run the script's lines one by one, and see what it does where it must refuse."""
+        self.record.say("\nEach line of the list, as it is printed, with BOOTSTRAP_SERVER set:")
+        path = self.scratch / "abort-list.sh"
+        path.write_text(script)
+        self.record.say()
+        finished = self._bash("bash abort-list.sh", bootstrap=False)
+        self.record.ran("bash abort-list.sh", finished)
+        self.record.check(finished.code != 0, "without BOOTSTRAP_SERVER the script stops before its first abort")
+        lines = _abort_lines(script)
+        for line in lines:
+            self._abort(line)
+        if lines:
+            self._refused(lines[0])
+        self.record.say(f"\n{len(lines)} lines were run.")
+
+    def _bash(self, line: str, bootstrap: bool = True) -> Finished:
+        """Run a line, to the letter, with the shim on the path."""
+        environment = {**os.environ, "PATH": f"{self._shims()}:{os.environ['PATH']}"}
+        environment.pop("BOOTSTRAP_SERVER", None)
+        if bootstrap:
+            environment["BOOTSTRAP_SERVER"] = self.cluster.bootstrap
+        finished = _run(["bash", "-c", line], self.scratch, environment, 180)
+        return Finished(finished.code, finished.out + finished.error, "")
+
+    def _shims(self) -> Path:
+        """The folder with `kafka-transactions.sh`, which the jars come without."""
+        folder = self.scratch / "bin"
+        folder.mkdir(exist_ok=True)
+        shim = folder / COMMAND
+        shim.write_text(SHIM.format(libs=jars(self.recipe.release), main_class=TRANSACTIONS_COMMAND))
+        shim.chmod(0o755)
+        return folder
+
+    def _abort(self, line: str) -> None:
+        """One abort: the partition must move to the next open transaction, or else to its end."""
+        one = _transaction(line)
+        before, read_before = self._ends_of(one.place), self._read(one.place)
+        held = one.start_offset in self._open(one.place)
+        finished = self._bash(line)
+        after = self._moved(one.place, before)
+        read_after, still_open = self._read(one.place), self._open(one.place)
+        self.record.say()
+        self.record.ran(line, finished)
+        self.record.say(
+            f"last stable offset {before.stable} -> {after.stable}, log end {before.log} -> {after.log};"
+            f" read_committed {_said(read_before)} -> {_said(read_after)}"
+        )
+        gone = held and finished.code == 0 and one.start_offset not in still_open
+        self.record.check(gone, f"{one} was open and is not any more")
+        target = min(still_open, default=after.log)
+        where = "the start of the next open transaction" if still_open else "the log end"
+        held_up = before.stable == read_before.reached == one.start_offset
+        moved = held_up and after.stable == read_after.reached == target
+        self.record.check(moved, f"the last stable offset, and with it read_committed, stands at {where}, {target}")
+        discarded = one.start_offset not in read_after.offsets and set(read_before.offsets) <= set(read_after.offsets)
+        self.record.check(discarded, "read_committed skips the aborted batch and still gives what it gave before")
+
+    def _refused(self, line: str) -> None:
+        """The same line once more: an old list must do no harm."""
+        one = _transaction(line)
+        before, finished = self._ends_of(one.place), self._bash(line)
+        self.record.say("\nThe first line once more, as from a list that is out of date:\n")
+        self.record.ran(line, finished)
+        unmoved = finished.code != 0 and self._ends_of(one.place) == before
+        self.record.check(unmoved, f"the tool refuses what is not open any more, nothing is written to {one.topic}")
+
+    def _open(self, place: Place) -> set[int]:
+        return {one.start_offset for one in self.lab.open_now(*place)}
+
+    def _moved(self, place: Place, before: Ends) -> Ends:
+        """The partition's ends once they have moved, or as they are after ten seconds."""
+        deadline = time.monotonic() + 10
+        while (after := self._ends_of(place)).stable == before.stable and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return after
+
+    def _consumer(self, isolation: str) -> Consumer:
+        return Consumer(
+            {
+                "bootstrap.servers": self.cluster.bootstrap,
+                "group.id": "abort-run",
+                "isolation.level": isolation,
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "log_level": 0,
+            }
+        )
+
+    def _ends_of(self, place: Place) -> Ends:
+        consumer = self._consumer("read_uncommitted")
+        _, log_end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
+        consumer.close()
+        return Ends(self.cluster.last_stable_offset(*place), log_end)
+
+    def _ends(self) -> dict[Place, Ends]:
+        """The ends of every partition of every topic."""
+        topics = self.cluster.admin.list_topics(timeout=10).topics
+        return {(name, one): self._ends_of((name, one)) for name in sorted(topics) for one in topics[name].partitions}
+
+    def _read(self, place: Place) -> Reading:
+        """The partition from its beginning to where a read_committed consumer sees its end."""
+        consumer, offsets = self._consumer("read_committed"), list[int]()
+        consumer.assign([TopicPartition(*place, 0)])
+        try:
+            while (message := consumer.poll(30)) is not None:
+                error, offset = message.error(), int(message.offset() or 0)
+                if error is None:
+                    offsets.append(offset)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    return Reading(offsets, offset)
+                else:
+                    raise KafkaException(error)
+        finally:
+            consumer.close()
+        raise TimeoutError(f"read_committed never came to the end of {place}")
+
+    def _untouched(
+        self,
+        before: Mapping[Place, Ends],
+        after: Mapping[Place, Ends],
+        verdicts: Sequence[Mapping[str, Any]],
+        named: set[Place],
+    ) -> None:
+        """No partition that no line names may have changed."""
+        self.record.say("\nOpen transactions that are not to be aborted, before -> after all aborts:\n")
+        kept = [row for row in verdicts if row["action"] != "ABORT" and row["cause"] != "PENDING"]
+        for row in sorted(kept, key=lambda row: (row["action"], row["topic"], row["partition"])):
+            one = _of_row(row)
+            was, now = before[one.place], after[one.place]
+            self.record.say(
+                f"{one}, {row['cause']}: last stable offset {was.stable} -> {now.stable},"
+                f" log end {was.log} -> {now.log}"
+            )
+            same = was == now and one.start_offset in self._open(one.place)
+            self.record.check(same, f"{row['action']}: still open, nothing written")
+        others = [place for place in before if place not in named]
+        self.record.say()
+        self.record.check(
+            all(before[place] == after[place] for place in others),
+            f"none of the {len(others)} partitions that no line names has changed, internal topics among them",
+        )
+
+    def _again(self, listed: set[Transaction]) -> None:
+        """Dump the cluster once more: no candidate may be left."""
+        self.record.say("\nThe cluster after the aborts, dumped again, into the same tables:")
+        self.lab.hanging = [one for one in self.lab.hanging if _noted(one) not in listed]
+        self.lab.confirm()
+        time.sleep(3)  # until the brokers have checkpointed their high watermarks
+        sample = Sample(self.recipe.name, self.scratch / "dump-2", self.recipe.state_partitions)
+        for node_id in self.cluster.nodes:
+            sample.copy(self.lab, node_id)
+        sample.write_notes(self.lab, partition_leaders(self.lab), "", ())
+        left = {_transaction(line) for line in _abort_lines(self._detected("dump-2"))}
+        self._resolved(listed)
+        self.record.check(not left & listed, "the abort list has no line for any of them")
+        young = {_noted(one) for one in self.lab.hanging if one.cause == "TOO_YOUNG"}
+        claim = f"its lines, {len(left)}, are for transactions that were too young before and are late now"
+        self.record.check(left <= young, claim)
+
+    def _resolved(self, listed: set[Transaction]) -> None:
+        """What `abort_candidates` says of the aborted transactions."""
+        self.record.say("\nThe aborted rows of abort_candidates:\n")
+        rows = {_of_row(row): row for row in self._rows("abort_candidates")}
+        for one in sorted(listed):
+            status, resolution = rows[one]["status"], rows[one]["resolution"]
+            self.record.check(status == "RESOLVED", f"{one}: {status}, {resolution}")
+
+
+def _of_row(row: Mapping[str, Any]) -> Transaction:
+    return Transaction(row["topic"], row["partition"], row["start_offset"])
+
+
+def _noted(one: Hanging) -> Transaction:
+    return Transaction(one.first.topic, one.first.partition, one.first.base_offset)
+
+
+def _said(reading: Reading) -> str:
+    return f"{len(reading.offsets)} records up to {reading.reached}"
+
+
+def _abort_lines(script: str) -> list[str]:
+    return [line for line in script.splitlines() if line.startswith(COMMAND)]
+
+
+def _transaction(line: str) -> Transaction:
+    """What a line of the list would abort."""
+    words = shlex.split(line)
+    options = dict(itertools.pairwise(words))
+    return Transaction(options["--topic"], int(options["--partition"]), int(options["--start-offset"]))
+
+
+def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float) -> Finished:
+    finished = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    return Finished(finished.returncode, finished.stdout, finished.stderr)
+
+
+def txnlog(folder: Path, *arguments: str) -> Finished:
+    """Run txnlog: the one that is installed beside this Python, or else that of this repository."""
+    installed = Path(sys.executable).with_name("txnlog")
+    if installed.exists():
+        return _run([str(installed), *arguments], folder, os.environ, 900)
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    return _run([sys.executable, "-m", "txnlog.cli", *arguments], folder, environment, 900)
+
+
+def written(recipe: Recipe, lab: Lab, scratch: Path) -> Record:
+    """Run everything after the first dump, and write the record beside the sample."""
+    record = Record(scratch)
+    today = datetime.now(UTC).date()
+    record.say(f"Aborts of {recipe.name} on live brokers of Kafka {recipe.release}, {today}.")
+    record.say(f"Made by recipes/abort_run.py {recipe.name}; the cluster was made anew, so producer ids may differ.\n")
+    try:
+        AbortRun(recipe, lab, scratch, record).all()
+    except Exception:
+        LOG.error("so far:\n%s", "\n".join(record.lines))
+        raise
+    record.say(f"\n{record.passed} checks passed, {record.failed} failed.")
+    target = RECIPES_FOLDER.parent / recipe.name / "abort-run.txt"
+    target.write_text("\n".join(record.lines) + "\n")
+    return record
+
+
+def _terminated(*_: object) -> None:
+    raise SystemExit(1)
+
+
+def main() -> int:
+    """Read the command line, make the cluster, and run; 1 where a check failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sample", choices=NAMES)
+    arguments = parser.parse_args()
+    logging.basicConfig(format="%(message)s", level=logging.INFO)
+    # So that the brokers are ended when this program is.
+    signal.signal(signal.SIGTERM, _terminated)
+    recipe = next(recipe for recipe in RECIPES if recipe.name == arguments.sample)
+    with tempfile.TemporaryDirectory() as name, recipe.cluster(Path(name) / "cluster") as cluster:
+        scratch, lab = Path(name), start(cluster)
+        recipe.dump(lab, Sample(recipe.name, scratch / "dump-1", recipe.state_partitions), WAIT_SECONDS)
+        record = written(recipe, lab, scratch)
+        LOG.info(record.lines[-1])
+    return 1 if record.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""A sample from a running cluster: copied log directories, manifest, and what is true about them."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab, now_ms
+
+PADDING_MS = 300_000
+# The indexes are preallocated with 10 MB each and say nothing that the segments do not.
+LEFT_OUT = shutil.ignore_patterns(
+    "*.index", "*.timeindex", "__cluster_metadata-0", ".lock", "bootstrap.checkpoint"
+)
+Skip = Callable[[Path], bool]
+
+
+@dataclass
+class Sample:
+    """A folder under data/samples while it is being made."""
+
+    name: str
+    folder: Path
+    state_partitions: int
+    copied: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def copy(self, lab: Lab, node_id: int, skip: Skip = lambda _: False) -> None:
+        """Copy one broker's log directory: checkpoints first, then coordinators, then all other partitions.
+
+        A checkpoint older than the log it speaks of is harmless; a newer one would claim too much.
+        """
+        source, target = lab.cluster.nodes[node_id].log_dir, self.folder / f"broker-{node_id}"
+        started = now_ms()
+        target.mkdir(parents=True)
+        for path in sorted(source.iterdir(), key=_copy_order):
+            if path.name in LEFT_OUT("", [path.name]) or skip(path):
+                continue
+            if path.is_dir():
+                shutil.copytree(path, target / path.name, ignore=LEFT_OUT)
+            else:
+                shutil.copy2(path, target / path.name)
+        self.copied[node_id] = (started, now_ms())
+
+    def _write_manifest(self) -> None:
+        lines = [
+            f'cluster = "{_cluster(self.name)}"',
+            f'transaction_max_timeout = "{TRANSACTION_MAX_TIMEOUT_MS // 1000}s"',
+            f"transaction_state_partitions = {self.state_partitions}",
+        ]
+        for node_id, (started, ended) in sorted(self.copied.items()):
+            lines += [
+                "",
+                f"[copies.broker-{node_id}]",
+                f'started = "{_iso(started)}"',
+                f'ended = "{_iso(ended)}"',
+            ]
+        (self.folder / "dump.toml").write_text("\n".join(lines) + "\n")
+
+    def _write_truth(self, lab: Lab, leaders: Mapping[tuple[str, int], int]) -> None:
+        """What detection must say, row by row. `leaders`: whose copy of a partition is to be believed."""
+        rows = sorted(
+            (
+                self._row(one, self.copied[leaders[one.first.topic, one.first.partition]][0])
+                for one in lab.hanging
+            ),
+            key=lambda row: (str(row["topic"]), str(row["partition"]), str(row["start_offset"])),
+        )
+        closed = [one._asdict() for one in sorted(lab.closed)]
+        release = lab.cluster.release
+        truth = {
+            "cluster": _cluster(self.name),
+            "kafka": release,
+            "open_transactions": rows,
+            "closed": closed,
+        }
+        (self.folder / "truth.json").write_text(json.dumps(truth, indent=2) + "\n")
+
+    def _row(self, one: Hanging, copied: int) -> dict[str, str | int | bool | None]:
+        largest_timeout = max(TRANSACTION_MAX_TIMEOUT_MS, one.timeout_ms)
+        return {
+            "topic": one.first.topic,
+            "partition": one.first.partition,
+            "producer_id": one.first.producer.producer_id,
+            "producer_epoch": one.first.producer.producer_epoch,
+            "start_offset": one.first.base_offset,
+            "transactional_id": one.transactional_id,
+            "late": copied - one.last_appended_at > largest_timeout + PADDING_MS,
+            "cause": one.cause,
+            "action": one.action,
+            "story": one.story,
+        }
+
+    def write_notes(
+        self, lab: Lab, leaders: Mapping[tuple[str, int], int], hanging: str, lines: Iterable[str]
+    ) -> None:
+        """All that stands beside the copied folders."""
+        self._write_manifest()
+        self._write_truth(lab, leaders)
+        (self.folder / "find-hanging.txt").write_text(hanging)
+        (self.folder / "README.md").write_text(f"# {self.name}\n\n" + "\n".join(lines) + "\n")
+
+
+def _copy_order(path: Path) -> tuple[int, str]:
+    if path.is_file():
+        return 0, path.name
+    return (1 if path.name.startswith("__transaction_state-") else 2), path.name
+
+
+def _cluster(name: str) -> str:
+    return f"sample-{name.removeprefix('kafka-')}"
+
+
+def _iso(milliseconds: int) -> str:
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def partition_leaders(lab: Lab) -> dict[tuple[str, int], int]:
+    """The node that leads each partition of a noted transaction."""
+    nodes = {node.port: node.node_id for node in lab.cluster.nodes.values()}
+    return {
+        (topic, partition): nodes[leader[1]]
+        for topic in {one.first.topic for one in lab.hanging}
+        for partition, leader in lab.cluster.client.leaders(topic).items()
+        if leader is not None
+    }
+
+
+def find_hanging(lab: Lab) -> str:
+    """What Kafka's own search prints now, for each broker that is up. Its unit of time is the minute."""
+    text = ""
+    for node_id in lab.cluster.nodes:
+        if lab.cluster.is_up(node_id):
+            arguments = ("find-hanging", "--broker-id", str(node_id), "--max-transaction-timeout", "1")
+            text += (
+                f"$ kafka-transactions.sh --bootstrap-server {lab.cluster.bootstrap} {' '.join(arguments)}\n"
+            )
+            text += lab.cluster.transactions(*arguments) + "\n"
+    return text
