@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 import txnlog
 from txnlog.config import OPTIONS, DetectOptions, detect_options
-from txnlog.errors import TxnlogError
+from txnlog.errors import SparkFailure, TxnlogError
 from txnlog.report import abort_list, find_hanging
 from txnlog.report.output import printable
 from txnlog.tables.layout import Root
@@ -124,12 +125,19 @@ def _detect(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
     # Spark takes its time to import and to start: not before the options are right.
+    from pyspark.errors import PySparkException
+
     from txnlog.job import run
     from txnlog.session import session
 
-    with _progress() as announce:
-        announce("start Spark")
-        outcome = run(session(), options, announce)
+    # PySpark logs each of its errors once more, with the whole stack.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    try:
+        with _progress() as announce:
+            announce("start Spark")
+            outcome = run(session(), options, announce)
+    except PySparkException as error:
+        raise SparkFailure(f"Spark: {str(error).strip().splitlines()[0]}") from error
     _print_outcome(outcome.runs, options)
 
 

@@ -27,6 +27,10 @@ class DumpError(TxnlogError):
     exit_code = 2
 
 
+class SparkFailure(TxnlogError):
+    """Spark failed in the middle of a job; the log has the rest."""
+
+
 class TableError(TxnlogError):
     """A Delta table that is not there, not txnlog's, or of another schema."""
 

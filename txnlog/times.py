@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from txnlog.errors import OptionError
 
-_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
+_DURATION = re.compile(r"(\d{1,18})\s*(ms|s|m|h|d)?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_MS = re.compile(r"\d{1,18}")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, None: 1}
 # Delta and Arrow hold microseconds; a producer may stamp anything an int64 of milliseconds can hold.
 EARLIEST_MS = 0
@@ -22,17 +24,23 @@ def milliseconds(text: str | int) -> int:
     return int(match[1]) * _MILLISECONDS[match[2]]
 
 
-def instant_ms(text: str | int | datetime) -> int:
+def instant_ms(text: object) -> int:
     """An instant in ms since 1970: ISO 8601 with a time zone, or epoch milliseconds. Without a zone it is refused."""
-    if isinstance(text, int) or (isinstance(text, str) and text.strip().isdecimal()):
+    if isinstance(text, int) and not isinstance(text, bool):
+        return _within_range(text, text)
+    if isinstance(text, str) and _EPOCH_MS.fullmatch(text.strip()):
         return _within_range(int(text), text)
-    try:
-        moment = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
-    except ValueError as error:
-        raise OptionError(f"{text!r} is no instant: write it as 2026-01-31T02:00:00Z or epoch milliseconds") from error
+    moment = text if isinstance(text, datetime) else _iso_instant(text)
     if moment.tzinfo is None:
         raise OptionError(f"{text!s} has no time zone: add Z or an offset such as +02:00")
-    return _within_range(int(moment.timestamp() * 1000), text)
+    return _within_range((moment - _EPOCH) // timedelta(milliseconds=1), text)
+
+
+def _iso_instant(text: object) -> datetime:
+    try:
+        return datetime.fromisoformat(text.strip() if isinstance(text, str) else "")
+    except ValueError as error:
+        raise OptionError(f"{text!r} is no instant: write it as 2026-01-31T02:00:00Z or epoch milliseconds") from error
 
 
 def _within_range(moment: int, text: object) -> int:
@@ -43,4 +51,4 @@ def _within_range(moment: int, text: object) -> int:
 
 def iso(moment: int) -> str:
     """An instant in ms since 1970 as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replay import KEY
+from txnlog.detection.times import within_calendar
 
 WRITTEN_BY_BROKERS = ("__transaction_state", "__consumer_offsets")
 
@@ -20,7 +21,8 @@ def broker_times(batches: DataFrame, copies: DataFrame) -> DataFrame:
     by_broker = F.expr("marker_type IS NOT NULL OR timestamp_type = 'LogAppendTime'")
     chosen = copies.select(*COPY)
     return (
-        batches.where("crc_valid AND max_timestamp >= 0")
+        batches.where("crc_valid")
+        .where(within_calendar("max_timestamp").isNotNull())
         .where(by_broker | F.col("topic").isin(*WRITTEN_BY_BROKERS))
         .join(F.broadcast(chosen), [*COPY], "left_semi")
         .select(
@@ -76,7 +78,7 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     trusted = F.col("timestamps_trusted")
     return (
         transactions.withColumn("known_before", F.greatest("stamp_before", "known_since"))
-        .withColumn("timestamps_trusted", F.col("is_log_append_time") | agrees)
+        .withColumn("timestamps_trusted", F.coalesce(F.col("is_log_append_time") | agrees, F.lit(False)))
         .withColumn("last_activity", _either(trusted, F.col("last_timestamp"), F.col("known_before")))
         .withColumn("appended_by", _either(trusted, F.col("last_timestamp"), F.col("stamp_after")))
         .withColumn(

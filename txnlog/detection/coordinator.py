@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from txnlog.detection.times import within_calendar
+
 COORDINATOR_TOPIC = "__transaction_state"
 ID = ("cluster", "transactional_id")
 # A transaction of an id, from its first Ongoing record to its Complete record.
@@ -12,11 +14,20 @@ IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
 
 
 def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
-    """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
+    """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`.
+
+    Times that no calendar holds become null, so that no sum of them overflows.
+    """
     chosen = copies.where(F.col("topic") == COORDINATOR_TOPIC).select(
         "cluster", "broker", "log_dir", F.col("partition").alias("coordinator_partition")
     )
-    return states.join(F.broadcast(chosen), chosen.columns, "left_semi")
+    return states.join(F.broadcast(chosen), chosen.columns, "left_semi").withColumns(
+        {
+            "timeout_ms": F.col("timeout_ms").cast("bigint"),
+            "last_update_timestamp": within_calendar("last_update_timestamp"),
+            "start_timestamp": within_calendar("start_timestamp"),
+        }
+    )
 
 
 def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
 
@@ -101,13 +102,13 @@ def _sums() -> list[Column]:
     order = F.struct("base_offset", "is_seed")
     first = F.struct(
         F.col("base_offset").alias("start_offset"),
-        F.coalesce("base_timestamp", "max_timestamp").alias("first_timestamp"),
+        F.coalesce(within_calendar("base_timestamp"), within_calendar("max_timestamp")).alias("first_timestamp"),
         F.col("file").alias("opened_file"),
         F.col("position").alias("opened_position"),
     )
     # A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
     last = F.struct(
-        F.col("max_timestamp").alias("last_timestamp"),
+        within_calendar("max_timestamp").alias("last_timestamp"),
         F.col("producer_epoch"),
         F.col("base_offset").alias("last_batch_offset"),
         F.expr("timestamp_type = 'LogAppendTime'").alias("is_log_append_time"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+# A producer may stamp anything that an int64 holds; the last millisecond of the year 9999 is the last that counts.
+LATEST_MS = 253_402_300_799_999
 LOG_DIR = ("cluster", "broker", "log_dir")
 
 
@@ -44,3 +46,8 @@ def _source(as_of: int | None) -> Column:
         F.lit("latest broker timestamp"),
     ).otherwise(F.lit("latest file time"))
     return F.when(F.col("copy_started").isNotNull(), F.lit("manifest")).otherwise(by_evidence)
+
+
+def within_calendar(name: str) -> Column:
+    """A column of ms since 1970; null outside the years 1970 to 9999."""
+    return F.when(F.col(name).between(0, LATEST_MS), F.col(name))

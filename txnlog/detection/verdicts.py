@@ -184,6 +184,11 @@ RULES: tuple[Rule, ...] = (
         "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
     ),
     Rule(
+        Cause.SKEW,
+        "NOT is_seen_by_coordinator",
+        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
+    ),
+    Rule(
         Cause.COVERAGE_GAP,
         "NOT is_known AND size(missing_coordinators) > 0",
         "concat('no coordinator in the dump knows the producer id, but __transaction_state lacks partitions ', "
@@ -194,11 +199,6 @@ RULES: tuple[Rule, ...] = (
         "NOT is_known AND NOT all_coordinators_certain",
         "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged or "
         "lacks records'",
-    ),
-    Rule(
-        Cause.SKEW,
-        "NOT is_seen_by_coordinator",
-        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
     ),
     Rule(
         Cause.SKEW,

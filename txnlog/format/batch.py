@@ -54,6 +54,9 @@ CRC_POSITION = 17
 CHECKED_FROM = 21
 SMALLEST_BATCH_LENGTH = HEADER_SIZE - LENGTH_END
 
+# Offsets beyond this are damage: nobody has appended that much, and sums of them would overflow.
+TOO_LARGE_OFFSET = 1 << 62
+
 # magic 0: crc, magic, attributes, key length, value length. magic 1 has a timestamp (8 bytes) in between.
 SMALLEST_LEGACY_LENGTH = 14
 LEGACY_CRC_POSITION = 12
@@ -107,7 +110,7 @@ def is_plausible(header: RecordBatchHeader) -> bool:
     return (
         header.magic == 2
         and header.batch_length >= SMALLEST_BATCH_LENGTH
-        and header.base_offset >= 0
+        and 0 <= header.base_offset < TOO_LARGE_OFFSET
         and header.last_offset_delta >= 0
         and header.record_count >= 0
         and header.producer_id >= NO_PRODUCER_ID

@@ -7,6 +7,7 @@ claims, because nothing is read on the word of a length field alone.
 
 from __future__ import annotations
 
+import bisect
 import enum
 import struct
 from collections.abc import Iterator
@@ -88,7 +89,7 @@ def scan(segment: Segment) -> Iterator[Run | Stretch]:
     search = Search(segment)
     while position < segment.size:
         reached = position
-        for piece in _pieces(segment, position, segment.view(position, size)):
+        for piece in _pieces(segment, position, segment.view(position, size), search):
             yield piece
             reached = piece.end
         size = min(size * 2, WINDOW)
@@ -99,18 +100,19 @@ def scan(segment: Segment) -> Iterator[Run | Stretch]:
         position = reached
 
 
-def _pieces(segment: Segment, position: int, window: memoryview) -> Iterator[Run | Stretch]:
+def _pieces(segment: Segment, position: int, window: memoryview, search: Search) -> Iterator[Run | Stretch]:
     """What of a window can be told from the window alone; it may end before the window does."""
     chain = _chain(window)
     index, count = 0, len(chain.starts)
+    stops = [*np.flatnonzero(~chain.valid).tolist(), count]
     while index < count:
         if chain.valid[index]:
-            wrong = np.flatnonzero(~chain.valid[index:])
-            stop = index + int(wrong[0]) if len(wrong) else count
+            stop = stops[bisect.bisect(stops, index)]
+            start, end = chain.starts[index], chain.ends[stop - 1]
             kept = np.array(chain.starts[index:stop], np.int64) + position
-            yield Run(position, position + chain.ends[stop - 1], kept, chain.headers[index:stop], window)
+            yield Run(position + start, position + end, kept, chain.headers[index:stop], window[start:])
             index = stop
-        elif _is_framed(segment, position, chain, index):
+        elif _is_framed(segment, position, chain, index, search):
             header = RecordBatchHeader(*chain.headers[index].item())
             yield Stretch(position + chain.starts[index], position + chain.ends[index], Kind.CRC_MISMATCH, header)
             index += 1
@@ -118,12 +120,18 @@ def _pieces(segment: Segment, position: int, window: memoryview) -> Iterator[Run
             return
 
 
-def _is_framed(segment: Segment, position: int, chain: _Chain, index: int) -> bool:
-    """Whether a batch with a wrong checksum still has its right length: the next one starts where it ends."""
-    if index + 1 < len(chain.starts):
-        return bool(chain.valid[index + 1])
+def _is_framed(segment: Segment, position: int, chain: _Chain, index: int, search: Search) -> bool:
+    """Whether a batch with a wrong checksum still has its right length.
+
+    The next one starts where it ends, and the checksum does not match up to any other place.
+    """
     end = position + chain.ends[index]
-    return end == segment.size or valid_length_at(segment, end, WINDOW) is not None
+    if index + 1 < len(chain.starts):
+        followed = bool(chain.valid[index + 1])
+    else:
+        followed = end == segment.size or valid_length_at(segment, end, WINDOW) is not None
+    start = position + chain.starts[index]
+    return followed and search.true_end(start, start + 1, end) is None
 
 
 def _chain(window: memoryview) -> _Chain:
@@ -170,6 +178,7 @@ def _validity(
         (np.array(crcs, np.int64) == headers["crc"])
         & (headers["magic"] == 2)
         & (headers["base_offset"] >= 0)
+        & (headers["base_offset"] < wire.TOO_LARGE_OFFSET)
         & (headers["last_offset_delta"] >= 0)
         & (headers["record_count"] >= 0)
         & (headers["producer_id"] >= wire.NO_PRODUCER_ID)
@@ -221,10 +230,11 @@ def _is_cut_short(segment: Segment, position: int, header: RecordBatchHeader | N
 
 
 def _first_not_zero(segment: Segment, position: int) -> int:
+    size = HEADER_SIZE
     while position < segment.size:
-        window = np.frombuffer(segment.view(position, WINDOW), np.uint8)
+        window = np.frombuffer(segment.view(position, size), np.uint8)
         places = np.flatnonzero(window)
         if len(places):
             return position + int(places[0])
-        position += len(window)
+        position, size = position + len(window), min(2 * size, WINDOW)
     return segment.size

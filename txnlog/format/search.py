@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,38 +12,58 @@ from txnlog.format.batch import HEADER_SIZE, LENGTH_POSITION, MAGIC_POSITION
 from txnlog.format.checksum import Segment, crc_of_range, valid_length_at
 
 WINDOW = 1 << 20
+# The first window is small and each next one twice as large: most searches end after a batch or two.
+FIRST_WINDOW = 4 << 10
 # A payload can hold bytes that are themselves a valid batch. Where the damaged batch's own checksum still names its
 # true end, that end wins over such a find; this far behind the first find it is looked for.
 LOOK_AHEAD = 1 << 20
-# Checksum work of all searches in one segment, as a multiple of its size: bytes made to look like a batch at every
+# Checksum work of all finds in one segment, as a multiple of its size: bytes made to look like a batch at every
 # position would otherwise cost the square of the size.
 BUDGET = 8
 
 
+class _Budget:
+    """Bytes that may still be checked."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size + LOOK_AHEAD
+
+
 class Search:
-    """Searches in one segment, which share one budget."""
+    """Searches in one segment, which share two budgets: without the second the first find is taken unconfirmed."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
-        self._budget = BUDGET * segment.size + LOOK_AHEAD
+        self._finding, self._confirming = _Budget(BUDGET * segment.size), _Budget(segment.size)
 
     def next_batch(self, damaged: int) -> int | None:
         """Where the next valid batch of magic 2 starts behind the damage at byte `damaged`; None if nowhere."""
+        first = next(self._valid_places(damaged + 1, self._finding), None)
+        if first is None:
+            return None
+        end = self.true_end(damaged, first, first)
+        if end is None:
+            return first
+        return end if end < self._segment.size else None
+
+    def true_end(self, damaged: int, start: int, claimed: int) -> int | None:
+        """Where the batch at `damaged` ends by its own checksum: at a valid batch or at the end of the segment.
+
+        Looked for from `start` to a little behind the end that is `claimed`; None if it matches nowhere.
+        """
         expected = self._expected_crc(damaged)
+        if expected is None or self._confirming.left < 0:
+            return None
         checked, crc = damaged + wire.CHECKED_FROM, 0
-        first: int | None = None
-        for place in self._valid_places(damaged + 1):
-            if expected is None:
-                return place
+        for place in itertools.chain(self._valid_places(start, self._confirming), [self._segment.size]):
+            if place > claimed + LOOK_AHEAD or self._confirming.left < 0:
+                return None
             if place > checked:
-                self._budget -= place - checked
+                self._confirming.left -= place - checked
                 checked, crc = place, crc_of_range(self._segment, checked, place, crc=crc)
                 if crc == expected:
                     return place
-            first = place if first is None else first
-            if place - first > LOOK_AHEAD:
-                break
-        return first
+        return None
 
     def _expected_crc(self, damaged: int) -> int | None:
         view = self._segment.view(damaged, HEADER_SIZE)
@@ -50,26 +71,27 @@ class Search:
             return None
         return int.from_bytes(view[wire.CRC_POSITION : wire.CHECKED_FROM], "big")
 
-    def _valid_places(self, start: int) -> Iterator[int]:
+    def _valid_places(self, start: int, budget: _Budget) -> Iterator[int]:
         for place in self._plausible_places(start):
             length = int.from_bytes(self._segment.view(place + LENGTH_POSITION, 4), "big")
             if place + wire.LENGTH_END + length > self._segment.size:
                 continue
-            self._budget -= length
-            if self._budget < 0:
+            budget.left -= length
+            if budget.left < 0:
                 return
             if valid_length_at(self._segment, place) is not None:
                 yield place
 
     def _plausible_places(self, start: int) -> Iterator[int]:
         """Where a header could stand, by the bytes that can take few values only. Cheap: one pass of numpy."""
+        size = FIRST_WINDOW
         while start + HEADER_SIZE <= self._segment.size:
-            window = np.frombuffer(self._segment.view(start, WINDOW + HEADER_SIZE), np.uint8)
+            window = np.frombuffer(self._segment.view(start, size + HEADER_SIZE), np.uint8)
             count = len(window) - HEADER_SIZE + 1
             plausible = window[MAGIC_POSITION : MAGIC_POSITION + count] == 2
             plausible &= window[wire.CHECKED_FROM : wire.CHECKED_FROM + count] == 0
             for position_of_sign in (0, LENGTH_POSITION, 22, 23, 57):
                 plausible &= window[position_of_sign : position_of_sign + count] < 0x80
-            for place in np.flatnonzero(plausible[:WINDOW]):
+            for place in np.flatnonzero(plausible[:size]):
                 yield start + int(place)
-            start += WINDOW
+            start, size = start + size, min(2 * size, WINDOW)

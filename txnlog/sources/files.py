@@ -17,10 +17,11 @@ from txnlog.format.snapshot import NO_TRANSACTION, snapshot_entries
 from txnlog.format.structure import fields
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
-from txnlog.sources.inventory import DumpFile, FileKind
+from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.sources.opener import LocalSegment
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
+from txnlog.times import EARLIEST_MS, LATEST_MS
 
 # Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
 WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
@@ -45,7 +46,7 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
     return {
         "kind": file.kind.value,
         "size_in_bytes": file.size,
-        "modified": datetime.fromtimestamp(file.modified_ms / 1000, UTC),
+        "modified": datetime.fromtimestamp(min(max(file.modified_ms, EARLIEST_MS), LATEST_MS) / 1000, UTC),
         "base_offset": file.base_offset,
         "bytes_parsed": 0,
         "bytes_tail": 0,
@@ -56,8 +57,8 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
 
 def _read(file: DumpFile) -> dict[str, Any]:
     if file.skipped:
-        # A folder that cannot be opened hides a log; what lies in it is unknown up to any offset.
-        hidden = file.kind is FileKind.SEGMENT and file.base_offset is None
+        # A folder that cannot be opened, or a link, hides a log; what lies in it is unknown up to any offset.
+        hidden = file.kind is FileKind.SEGMENT and file.topic not in (None, METADATA_TOPIC)
         return {
             "bytes_skipped": file.size,
             "problem": file.skipped,

@@ -18,7 +18,8 @@ from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
 
 META_PROPERTIES = "meta.properties"
 PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})", re.DOTALL)
-NOT_THE_LOG = re.compile(r".+-\d+\.[0-9a-f]{32}-(?P<what>future|delete|stray)|.+-(?P<old>delete)", re.DOTALL)
+# Kafka cuts the start of such a name so that it fits: it need not end in a partition.
+NOT_THE_LOG = re.compile(r".+\.[0-9a-f]{32}-(?P<what>future|delete|stray)|.+-(?P<old>delete)", re.DOTALL)
 OFFSET_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
 UNFINISHED = re.compile(r".*\.(deleted|cleaned|swap)", re.DOTALL)
 FULL_OFFSET_CHECKPOINTS = frozenset(
@@ -109,7 +110,7 @@ def inventory(root: Path, cluster: str | None = None) -> Inventory:
     Raises `DumpError` for a manifest that cannot be read and for two clusters under one name.
     """
     files = tuple(sorted(_walk(root, root, ""), key=lambda file: file.file))
-    manifests = _manifests(root, files)
+    manifests = _manifests(files)
     log_dirs = _log_dirs(root, files, manifests, cluster)
     of = {log_dir.log_dir: log_dir for log_dir in log_dirs}
     return Inventory(root, tuple(_of_cluster(file, of.get(file.log_dir)) for file in files), log_dirs)
@@ -133,7 +134,7 @@ def _walk(root: Path, directory: Path | str, relative: str) -> Iterator[DumpFile
     except OSError as error:
         if relative == "":
             raise DumpError(f"{root}: {error.strerror}") from error
-        yield _unreadable(str(directory), relative, error)
+        yield _unreadable(str(directory), relative, relative, error)
         return
     holds_a_log = any(_is_part_of_a_log(entry.name) for entry in entries)
     for entry in entries:
@@ -141,7 +142,10 @@ def _walk(root: Path, directory: Path | str, relative: str) -> Iterator[DumpFile
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(root, entry.path, place)
         else:
-            yield _file(entry, place, holds_a_log)
+            try:
+                yield _file(entry, place, holds_a_log)
+            except OSError as error:
+                yield _unreadable(entry.path, place, relative, error)
 
 
 def _is_part_of_a_log(name: str) -> bool:
@@ -149,10 +153,11 @@ def _is_part_of_a_log(name: str) -> bool:
     return name in IN_EVERY_LOG or OFFSET_NAME.fullmatch(name) is not None
 
 
-def _unreadable(path: str, relative: str, error: OSError) -> DumpFile:
-    topic, partition = _topic_partition(os.path.basename(relative))
-    log_dir = os.path.dirname(relative) if topic else relative
-    reason = f"the folder cannot be read: {error.strerror}"
+def _unreadable(path: str, relative: str, directory: str, error: OSError) -> DumpFile:
+    """A folder, or a file in the folder `directory`, of which nothing can be told but its name."""
+    topic, partition = _topic_partition(os.path.basename(directory))
+    log_dir = os.path.dirname(directory) if topic else directory
+    reason = f"cannot be read: {error.strerror}"
     kind = FileKind.SEGMENT if topic else FileKind.OTHER
     return DumpFile(
         path,
@@ -171,7 +176,7 @@ def _file(entry: os.DirEntry[str], relative: str, holds_a_log: bool) -> DumpFile
     status = entry.stat(follow_symlinks=False)
     directory = os.path.dirname(relative)
     topic, partition = _topic_partition(os.path.basename(directory)) if holds_a_log else (None, None)
-    not_the_log = NOT_THE_LOG.fullmatch(os.path.basename(directory))
+    not_the_log = NOT_THE_LOG.fullmatch(os.path.basename(directory)) if holds_a_log else None
     in_partition = topic is not None or not_the_log is not None
     log_dir = os.path.dirname(directory) if in_partition else directory
     kind, base_offset = _kind(entry.name, in_partition)
@@ -231,17 +236,18 @@ def _skip_reason(
     return "not a file that txnlog reads" if kind is FileKind.OTHER else None
 
 
-def _manifests(root: Path, files: Iterable[DumpFile]) -> dict[str, Manifest]:
+def _manifests(files: Iterable[DumpFile]) -> dict[str, Manifest]:
     """Manifests by the folder they stand in, relative to the root."""
-    folders = {os.path.dirname(file.file) for file in files if file.kind is FileKind.MANIFEST and not file.skipped}
-    return {folder: read_manifest(root / folder) for folder in sorted(folders)}
+    found = [file for file in files if file.kind is FileKind.MANIFEST and not file.skipped]
+    return {os.path.dirname(file.file): read_manifest(Path(file.path).parent) for file in found}
 
 
 def _log_dirs(
     root: Path, files: tuple[DumpFile, ...], manifests: dict[str, Manifest], cluster: str | None
 ) -> tuple[LogDir, ...]:
     found = sorted({file.log_dir for file in files if file.topic is not None or file.kind is FileKind.META_PROPERTIES})
-    identities = {log_dir: _identity(root / log_dir) for log_dir in found}
+    paths = {file.log_dir: file.path for file in files if file.kind is FileKind.META_PROPERTIES and not file.skipped}
+    identities = {log_dir: _identity(paths.get(log_dir)) for log_dir in found}
     log_dirs, ids_of_cluster = [], dict[str, str]()
     for log_dir in found:
         folder, manifest = _nearest(manifests, log_dir)
@@ -281,13 +287,12 @@ def _only(names: set[str | None]) -> str | None:
     return known.pop() if len(known) == 1 else None
 
 
-def _identity(log_dir: Path) -> tuple[str | None, str | None]:
+def _identity(path: str | None) -> tuple[str | None, str | None]:
     """Cluster id and broker id of a log directory by its `meta.properties`, where it is there and can be read."""
-    path = log_dir / META_PROPERTIES
-    if path.is_symlink() or not path.is_file():
+    if path is None:
         return None, None
     try:
-        pairs = properties(path.read_text("utf-8"))
+        pairs = properties(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, FormatError):
         return None, None
     return pairs.get("cluster.id"), pairs.get("node.id") or pairs.get("broker.id")

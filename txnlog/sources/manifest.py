@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,19 +70,20 @@ def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
     copies = content.get("copies", {})
     if not isinstance(copies, dict) or not all(isinstance(value, dict) for value in copies.values()):
         raise DumpError(f'{path}: copies must be tables such as [copies."broker-1"]')
+    return Manifest(
+        cluster=_text(path, content.get("cluster")),
+        whole=_copy_time(path, "", content),
+        copies={folder.strip("/"): time for folder, value in copies.items() if (time := _copy(path, folder, value))},
+        transaction_max_timeout_ms=_number(path, "", "transaction_max_timeout", content, milliseconds),
+        transaction_state_partitions=partitions,
+    )
+
+
+def _number(path: Path, prefix: str, key: str, content: dict[str, Any], read: Callable[[Any], int]) -> int | None:
     try:
-        timeout = content.get("transaction_max_timeout")
-        return Manifest(
-            cluster=_text(path, content.get("cluster")),
-            whole=_copy_time(path, "", content),
-            copies={
-                folder.strip("/"): time for folder, value in copies.items() if (time := _copy(path, folder, value))
-            },
-            transaction_max_timeout_ms=None if timeout is None else milliseconds(timeout),
-            transaction_state_partitions=partitions,
-        )
+        return read(content[key]) if key in content else None
     except OptionError as error:
-        raise DumpError(f"{path}: {error}") from error
+        raise DumpError(f"{path}: {prefix}{key}: {error}") from error
 
 
 def _text(path: Path, value: Any) -> str | None:
@@ -97,12 +99,12 @@ def _copy(path: Path, folder: str, content: dict[str, Any]) -> CopyTime | None:
 
 
 def _copy_time(path: Path, prefix: str, content: dict[str, Any]) -> CopyTime | None:
-    if "started" not in content:
-        if "ended" in content:
+    started = _number(path, prefix, "started", content, instant_ms)
+    ended = _number(path, prefix, "ended", content, instant_ms)
+    if started is None:
+        if ended is not None:
             raise DumpError(f"{path}: {prefix}ended stands without {prefix}started")
         return None
-    started = instant_ms(content["started"])
-    ended = instant_ms(content["ended"]) if "ended" in content else None
     if ended is not None and ended < started:
         raise DumpError(f"{path}: {prefix}ended lies before {prefix}started")
     return CopyTime(started, ended)

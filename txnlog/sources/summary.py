@@ -69,11 +69,12 @@ def segment_summary(segment: Segment, base_offset: int, written_by_brokers: bool
 def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:
     first = run.headers["base_offset"].astype(np.int64)
     last = first + run.headers["last_offset_delta"]
-    expected = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
-    for index in np.flatnonzero((first < expected) | (first < base_offset))[:PROBLEMS_NAMED].tolist():
+    behind = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
+    expected = np.maximum(behind, base_offset)
+    disorder = first < expected
+    for index in np.flatnonzero(disorder)[:PROBLEMS_NAMED].tolist():
         place = int(run.positions[index])
         summary.note(f"byte {place}: base offset {first[index]} where {expected[index]} or more is expected")
-    disorder = (first < expected) | (first < base_offset)
     if disorder.any():
         summary.damage_up_to(int(max(last[disorder].max(), expected[disorder].max())) + 1)
     gaps = (first > expected) & (run.headers["magic"] == 2)
