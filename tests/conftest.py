@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from txnlog.session import session
+
+# A machine that is busy is no failure.
+settings.register_profile("txnlog", deadline=None)
+settings.load_profile("txnlog")
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.errors import SparkFailure, TxnlogError
 from txnlog.report import abort_list, find_hanging
 from txnlog.report.output import printable
+from txnlog.sources.opener import local_path
 from txnlog.tables.layout import Root
 
 EXIT_CODES = """exit codes:
@@ -125,6 +126,7 @@ def _detect(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
     # Spark takes its time to import and to start: not before the options are right.
+    local_path(options.dump)
     from pyspark.errors import PySparkException
 
     from txnlog.job import run

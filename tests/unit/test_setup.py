@@ -142,12 +142,14 @@ def one_line(answer: subprocess.CompletedProcess[str]) -> str:
     return answer.stderr
 
 
-def python_script(tmp_path: Path, answers: str) -> Path:
-    return script(tmp_path / "python", f'case "$2" in {answers} *) exit 9;; esac')
+def python_script(tmp_path: Path, version: str) -> Path:
+    """A Python of another version, and as Debian ships it: without venv."""
+    code = f'"import sys; sys.version_info = ({version}); $2"'
+    return script(tmp_path / "python", f'case "$2" in *venv*) exit 1;; esac\nexec {sys.executable} -c {code}')
 
 
 def test_make_says_that_python_is_too_old(tmp_path: Path) -> None:
-    python = python_script(tmp_path, "*version_info*) exit 1;;")
+    python = python_script(tmp_path, "3, 10, 14")
     line = one_line(make(tmp_path, PYTHON=python))
     assert f"{python} is too old" in line
     assert "install Python 3.11" in line
@@ -159,7 +161,7 @@ def test_make_says_that_there_is_no_such_python(tmp_path: Path) -> None:
 
 
 def test_make_says_that_python_has_no_venv(tmp_path: Path) -> None:
-    python = python_script(tmp_path, "*version_info*) exit 0;;")
+    python = python_script(tmp_path, "3, 11, 0")
     assert "has no venv: install it (Debian, Ubuntu: python3-venv)" in one_line(make(tmp_path, PYTHON=python))
 
 

@@ -71,7 +71,7 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
         states.join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
         .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
         .groupBy(*place)
-        .agg(F.min("last_update_timestamp").alias("first_time"))
+        .agg(F.min_by("last_update_timestamp", "offset").alias("first_time"))
     )
     whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
     return coverage.join(first, place, "left").withColumn("whole_from", whole_from).drop("first_time")
@@ -95,17 +95,20 @@ def producer_ids(states: DataFrame) -> DataFrame:
 def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     """All records of the given ids (columns of `ID`) in their order, each with its neighbours and its transaction.
 
-    `transaction` numbers the transactions of an id; `ended_timestamp` is the time of the next record, the one that
-    says a Prepare* record's markers are all written; `is_current` marks the highest offset.
+    `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
+    that says a Prepare* record's markers are all written; `is_current` marks the highest offset.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     order = Window.partitionBy(*ID).orderBy("offset")
     up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    # A Complete* record carries the time at which its markers were first sent (`prepareComplete`), its batch the time
+    # at which they had all been written: where one of them is long in coming, that is much later.
+    written = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     return (
         readable.join(F.broadcast(ids.select(*ID).dropDuplicates([*ID])), [*ID], "left_semi")
         .withColumn("begins", _begins(order).cast("int"))
         .withColumn("transaction", F.sum("begins").over(up_to_here))
-        .withColumn("ended_timestamp", F.lead("last_update_timestamp").over(order))
+        .withColumn("ended_timestamp", F.lead(written).over(order))
         .withColumn("is_current", F.lead("offset").over(order).isNull())
         .drop("begins")
     )
@@ -148,7 +151,7 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. Transactions that end with the
     same epoch within twice the clock skew of one another form a row of neighbours: a marker of that epoch cannot be
     told from the others' by its time. `neighbours` counts the last such row, `neighbours_from` is its first time, and
-    `neighbours_before` says whether an earlier one is known.
+    `row_number` its number. `committed` is the last of all these transactions that was committed.
     """
     pair = ["cluster", "producer_id", "transactional_id", "topic", "partition"]
     per_transaction = (
@@ -174,6 +177,7 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         .agg(
             F.count("*").alias("neighbours"),
             F.min("prepared.timestamp").alias("neighbours_from"),
+            F.max(F.when(F.col("prepared.state") == "PrepareCommit", _commit())).alias("committed"),
             F.max_by(
                 F.struct("prepared", "last_record", "listed_offset", "client_transaction_version"),
                 "listed_offset",
@@ -185,7 +189,18 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
 
 def _last_row(rows: DataFrame, pair: list[str]) -> DataFrame:
     last = F.struct("row_number", "neighbours", "neighbours_from", "listing")
-    return rows.groupBy(*pair).agg(F.max_by(last, "row_number").alias("last")).select(*pair, "last.*")
+    latest = [F.max_by(last, "row_number").alias("last"), F.max("committed").alias("committed")]
+    return rows.groupBy(*pair).agg(*latest).select(*pair, "last.*", "committed")
+
+
+def _commit() -> Column:
+    return F.struct(
+        "prepared.offset",
+        "prepared.epoch",
+        "prepared.timestamp",
+        "prepared.ended_timestamp",
+        "client_transaction_version",
+    )
 
 
 def _prepared() -> Column:

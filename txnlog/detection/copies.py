@@ -70,9 +70,14 @@ def _with_neighbours(segments: DataFrame) -> DataFrame:
         .withColumn("follows", follows)
         .withColumn("starts", F.coalesce("first_offset", "base_offset"))
         .withColumn("gap_to", F.greatest("gap_to", F.when(F.expr("starts > end_before"), F.col("starts"))))
-        .withColumn("damaged_to", F.greatest(F.least("damaged_to", "follows"), _overlap(), _cut_short_in_the_middle()))
+        .withColumn("damaged_to", F.greatest(_damage(), _overlap(), _cut_short_in_the_middle()))
         .withColumn("tail_producer_id", F.when(F.col("follows").isNull(), F.col("tail_producer_id")))
     )
+
+
+def _damage() -> Column:
+    """Damage within a segment ends where the next one starts. `least` alone would skip a null: no damage."""
+    return F.when(F.col("damaged_to").isNotNull(), F.least("damaged_to", "follows"))
 
 
 def _overlap() -> Column:

@@ -68,12 +68,15 @@ CONDITIONS: dict[str, str] = {
     "is_past_timeout": "coordinator_as_of - current.start_timestamp > current.timeout_ms + padding_ms",
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     "is_proven_late": "as_of - appended_by > late_after_ms",
-    "is_seen_by_coordinator": "appended_by < coordinator_copy_from",
+    "is_seen_by_coordinator": "appended_by + clock_skew_ms < coordinator_copy_from",
     "is_listed": "listing IS NOT NULL",
     "is_same_epoch": "is_listed AND last_marker.producer_epoch = listing.prepared.epoch",
-    "neighbours_are_whole": "row_number > 1 OR whole_from = 0 OR whole_from < neighbours_from - 2 * clock_skew_ms",
+    "neighbours_are_whole": "(row_number > 1 AND certain_from_offset = 0) OR whole_from = 0"
+    " OR whole_from < neighbours_from - 2 * clock_skew_ms",
+    # Markers are written twice at times: the number of them is not enough to say that none was lost.
+    "marker_is_last": "neighbours = 1 OR last_marker.max_timestamp >= listing.prepared.timestamp",
     "marker_came": "is_listed AND (last_marker.producer_epoch > listing.prepared.epoch"
-    " OR (is_same_epoch AND neighbour_markers = neighbours AND neighbours_are_whole))",
+    " OR (is_same_epoch AND neighbour_markers = neighbours AND neighbours_are_whole AND marker_is_last))",
     "marker_is_below_log": "last_marker IS NULL AND log_start_offset > 0"
     " AND NOT coalesce(listing.prepared.timestamp > appended_by + clock_skew_ms, false)",
     "marker_is_missing": "is_listed AND listing.prepared IS NOT NULL AND NOT marker_came AND NOT marker_is_below_log"
@@ -81,6 +84,17 @@ CONDITIONS: dict[str, str] = {
     " OR (is_same_epoch AND neighbour_markers < neighbours"
     " AND last_marker.max_timestamp < listing.prepared.timestamp - clock_skew_ms))",
     "ended_before_copy": "listing.prepared.ended_timestamp < copy_from",
+    # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
+    # committed, whatever became of the last.
+    "commit_came": "last_marker.producer_epoch > committed.epoch OR (last_marker.producer_epoch = committed.epoch"
+    " AND (committed.client_transaction_version >= 2"
+    " OR last_marker.max_timestamp > committed.timestamp + clock_skew_ms))",
+    "may_be_committed": "committed IS NOT NULL AND NOT commit_came"
+    " AND NOT coalesce(started_after > committed.timestamp, false)",
+    "commit_is_missing": "may_be_committed AND NOT marker_is_below_log"
+    " AND timestamps_trusted AND first_timestamp <= committed.timestamp AND committed.ended_timestamp < copy_from"
+    " AND (last_marker IS NULL OR last_marker.producer_epoch < committed.epoch"
+    " OR last_marker.max_timestamp < committed.timestamp - clock_skew_ms)",
     "history_is_whole": "whole_from = 0 OR whole_from <= started_after",
     "is_expired": "is_known AND current.is_tombstone",
     "epoch_allowance": "if(coalesce(current.client_transaction_version, 0) >= 2, 2, 1)",
@@ -161,6 +175,12 @@ RULES: tuple[Rule, ...] = (
         "concat('the copy of __transaction_state-', coordinator_partition, ' is damaged or lacks its end')",
     ),
     Rule(
+        Cause.MARKER_LOST_COMMIT,
+        "is_proven_late AND commit_is_missing",
+        "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the data was "
+        "promised to be safe, never abort it')",
+    ),
+    Rule(
         Cause.STUCK_ONGOING,
         "is_ongoing AND is_past_timeout",
         "concat('the coordinator has it Ongoing since ', iso_current_start, ', longer than its timeout of ', "
@@ -213,13 +233,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         Cause.MARKER_LOST_ABORT,
-        "marker_is_missing AND listing.prepared.state = 'PrepareAbort'",
+        "marker_is_missing AND listing.prepared.state = 'PrepareAbort' AND NOT may_be_committed AND history_is_whole",
         "concat('aborted at ', iso_prepared, ', but the ABORT marker never reached this partition')",
     ),
     Rule(
         Cause.SKEW,
-        "is_listed AND NOT marker_came",
-        "'whether a marker in this partition is that of the last transaction that listed it cannot be told'",
+        "is_listed AND NOT marker_came AND (may_be_committed OR NOT marker_is_missing)",
+        "'which of the transactions that listed this partition its last marker ended, and which wrote the data behind "
+        "it, cannot be told'",
     ),
     Rule(
         Cause.PHANTOM_BELOW_LOG_START,
@@ -299,6 +320,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "late_after_text": _duration(F.col("late_after_ms")),
             "iso_current_start": _iso("current.start_timestamp"),
             "iso_current_update": _iso("current.last_update_timestamp"),
+            "iso_committed": _iso("committed.timestamp"),
             "iso_prepared": _iso("listing.prepared.timestamp"),
             "iso_ended": _iso("listing.prepared.ended_timestamp"),
             "damaged_to_text": F.expr(

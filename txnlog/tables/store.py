@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -36,10 +37,9 @@ class Store:
 
     def ensure(self) -> None:
         """Create what is missing; refuse a table that is not txnlog's or of another schema (`TableError`)."""
-        for table in TABLES:
-            if self._columns(table) is None:
-                self._create(table)
-            self._check(table)
+        # Each is a handful of round trips that wait for one another; the tables do not.
+        with ThreadPoolExecutor(len(TABLES)) as pool:
+            list(pool.map(self._ensure, TABLES))
 
     def read(self, table: Table, clusters: list[str]) -> DataFrame:
         """The rows of some clusters."""
@@ -72,6 +72,13 @@ class Store:
         )
         _with_retries(lambda: self._spark.sql(sql, changes=changes))
 
+    def _ensure(self, table: Table) -> None:
+        columns = self._columns(table)
+        if columns is None:
+            self._create(table)
+        else:
+            self._check(table, columns)
+
     def _create(self, table: Table) -> None:
         for statement in creation(self._root, table):
             try:
@@ -93,11 +100,10 @@ class Store:
             raise TableError(f"{self._root.sql_name(table)}: {_first_line(error)}") from error
         return [(field.name, field.dataType.simpleString()) for field in schema.fields]
 
-    def _check(self, table: Table) -> None:
+    def _check(self, table: Table, found: list[tuple[str, str]]) -> None:
         expected = [(field.name, field.wire.ddl) for field in columns_of(table)]
-        found = self._columns(table)
         if found != expected:
-            different = sorted({name for name, _ in set(expected) ^ set(found or [])})
+            different = sorted({name for name, _ in set(expected) ^ set(found)})
             raise TableError(
                 f"{self._root.sql_name(table)} has another schema than this version of txnlog writes: "
                 f"{', '.join(different) or 'the order of its columns'} differ; write to a new place or upgrade it"

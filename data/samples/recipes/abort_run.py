@@ -9,6 +9,7 @@ import argparse
 import itertools
 import logging
 import os
+import re
 import shlex
 import signal
 import socket
@@ -89,7 +90,7 @@ class Record:
         """Add text, without the names of this machine."""
         names = {str(self.scratch): "SCRATCH", str(REPOSITORY): "REPOSITORY", socket.gethostname(): "HOST"}
         for name, instead in names.items():
-            text = text.replace(name, instead)
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", instead, text)
         self.lines += [line.rstrip() for line in text.splitlines()] or [""]
 
     def check(self, holds: bool, claim: str) -> None:
@@ -224,7 +225,7 @@ class AbortRun:
         """The same line once more: an old list must do no harm."""
         one = _transaction(line)
         before, finished = self._ends_of(one.place), self._bash(line)
-        self.record.say("\nThe first line once more, as from a list that is out of date:\n")
+        self.record.say("\nThe first line once more, as from a list that is out of date:")
         self.record.ran(line, finished)
         unmoved = finished.code != 0 and self._ends_of(one.place) == before
         self.record.check(unmoved, f"the tool refuses what is not open any more, nothing is written to {one.topic}")
@@ -287,7 +288,7 @@ class AbortRun:
         named: set[Place],
     ) -> None:
         """No partition that no line names may have changed."""
-        self.record.say("\nOpen transactions that are not to be aborted, before -> after all aborts:\n")
+        self.record.say("\nOpen transactions that are not to be aborted, before -> after all aborts:")
         kept = [row for row in verdicts if row["action"] != "ABORT" and row["cause"] != "PENDING"]
         for row in sorted(kept, key=lambda row: (row["action"], row["topic"], row["partition"])):
             one = _of_row(row)
@@ -324,7 +325,7 @@ class AbortRun:
 
     def _resolved(self, listed: set[Transaction]) -> None:
         """What `abort_candidates` says of the aborted transactions."""
-        self.record.say("\nThe aborted rows of abort_candidates:\n")
+        self.record.say("\nThe aborted rows of abort_candidates:")
         rows = {_of_row(row): row for row in self._rows("abort_candidates")}
         for one in sorted(listed):
             status, resolution = rows[one]["status"], rows[one]["resolution"]
@@ -375,7 +376,7 @@ def written(recipe: Recipe, lab: Lab, scratch: Path) -> Record:
     record = Record(scratch)
     today = datetime.now(UTC).date()
     record.say(f"Aborts of {recipe.name} on live brokers of Kafka {recipe.release}, {today}.")
-    record.say(f"Made by recipes/abort_run.py {recipe.name}; the cluster was made anew, so producer ids may differ.\n")
+    record.say(f"Made by recipes/abort_run.py {recipe.name}; the cluster was made anew, so producer ids may differ.")
     try:
         AbortRun(recipe, lab, scratch, record).all()
     except Exception:

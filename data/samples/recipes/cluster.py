@@ -172,8 +172,7 @@ class Cluster:
             **self.settings,
             "node.id": str(node.node_id),
             "process.roles": "broker,controller" if is_controller else "broker",
-            "listeners": listeners
-            + (f",CONTROLLER://{HOST}:{self.controller_port}" if is_controller else ""),
+            "listeners": listeners + (f",CONTROLLER://{HOST}:{self.controller_port}" if is_controller else ""),
             "advertised.listeners": listeners,
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": f"{CONTROLLER_NODE}@{HOST}:{self.controller_port}",
@@ -253,9 +252,7 @@ class Cluster:
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         """One partition for each list of brokers, the first of which leads it."""
         assignment = [list(nodes) for nodes in replicas]
-        topic = NewTopic(
-            name, num_partitions=len(assignment), replica_assignment=assignment, config=dict(settings)
-        )
+        topic = NewTopic(name, num_partitions=len(assignment), replica_assignment=assignment, config=dict(settings))
         self.admin.create_topics([topic])[name].result()
         while len([one for one in self.client.leaders(name).values() if one]) < len(assignment):
             time.sleep(0.1)

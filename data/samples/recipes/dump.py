@@ -11,9 +11,7 @@ from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab, now_ms
 
 PADDING_MS = 300_000
 # The indexes are preallocated with 10 MB each and say nothing that the segments do not.
-LEFT_OUT = shutil.ignore_patterns(
-    "*.index", "*.timeindex", "__cluster_metadata-0", ".lock", "bootstrap.checkpoint"
-)
+LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", "__cluster_metadata-0", ".lock", "bootstrap.checkpoint")
 Skip = Callable[[Path], bool]
 
 
@@ -61,10 +59,7 @@ class Sample:
     def _write_truth(self, lab: Lab, leaders: Mapping[tuple[str, int], int]) -> None:
         """What detection must say, row by row. `leaders`: whose copy of a partition is to be believed."""
         rows = sorted(
-            (
-                self._row(one, self.copied[leaders[one.first.topic, one.first.partition]][0])
-                for one in lab.hanging
-            ),
+            (self._row(one, self.copied[leaders[one.first.topic, one.first.partition]][0]) for one in lab.hanging),
             key=lambda row: (str(row["topic"]), str(row["partition"]), str(row["start_offset"])),
         )
         closed = [one._asdict() for one in sorted(lab.closed)]
@@ -92,9 +87,7 @@ class Sample:
             "story": one.story,
         }
 
-    def write_notes(
-        self, lab: Lab, leaders: Mapping[tuple[str, int], int], hanging: str, lines: Iterable[str]
-    ) -> None:
+    def write_notes(self, lab: Lab, leaders: Mapping[tuple[str, int], int], hanging: str, lines: Iterable[str]) -> None:
         """All that stands beside the copied folders."""
         self._write_manifest()
         self._write_truth(lab, leaders)
@@ -134,8 +127,6 @@ def find_hanging(lab: Lab) -> str:
     for node_id in lab.cluster.nodes:
         if lab.cluster.is_up(node_id):
             arguments = ("find-hanging", "--broker-id", str(node_id), "--max-transaction-timeout", "1")
-            text += (
-                f"$ kafka-transactions.sh --bootstrap-server {lab.cluster.bootstrap} {' '.join(arguments)}\n"
-            )
+            text += f"$ kafka-transactions.sh --bootstrap-server {lab.cluster.bootstrap} {' '.join(arguments)}\n"
             text += lab.cluster.transactions(*arguments) + "\n"
     return text

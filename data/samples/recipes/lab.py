@@ -92,9 +92,7 @@ class RawProducer:
     ) -> Written:
         """Produce only: the coordinator hears nothing of it, unless the request `adds` (version 2)."""
         now = now_ms()
-        batch = self.batch(
-            topic, partition, values, timestamps or [now + n for n in range(-len(values) + 1, 1)]
-        )
+        batch = self.batch(topic, partition, values, timestamps or [now + n for n in range(-len(values) + 1, 1)])
         produce = self.client.produce_and_add if adds else self.client.produce
         offset = produce(self.transactional_id, topic, partition, batch)
         return Written(topic, partition, self.producer, offset, now)
@@ -144,9 +142,7 @@ class Lab:
 
     def topic(self, name: str, *replicas: Sequence[int], settings: Mapping[str, str] | None = None) -> str:
         """One partition for each list of nodes; a smaller cluster takes the nodes it has."""
-        nodes = [
-            list(dict.fromkeys(min(one, self.cluster.node_count) for one in listed)) for listed in replicas
-        ]
+        nodes = [list(dict.fromkeys(min(one, self.cluster.node_count) for one in listed)) for listed in replicas]
         self.cluster.create_topic(name, nodes, settings or {})
         return name
 
@@ -176,9 +172,7 @@ class Lab:
         """`last`: of several batches. `nameless`: nothing in the dump leads to a transactional id."""
         last_appended_at = (last or first).appended_at
         transactional_id = None if nameless else raw.transactional_id
-        self.hanging.append(
-            Hanging(first, last_appended_at, transactional_id, raw.timeout_ms, cause, action, story)
-        )
+        self.hanging.append(Hanging(first, last_appended_at, transactional_id, raw.timeout_ms, cause, action, story))
 
     def note_closed(self, topic: str, partition: int, story: str) -> None:
         """Note a partition without an open transaction."""
@@ -191,10 +185,7 @@ class Lab:
     def _partitions(self) -> list[tuple[str, int]]:
         topics = self.cluster.admin.list_topics(timeout=10).topics
         return [
-            (name, one)
-            for name, topic in topics.items()
-            for one in topic.partitions
-            if name != "__transaction_state"
+            (name, one) for name, topic in topics.items() for one in topic.partitions if name != "__transaction_state"
         ]
 
     def confirm(self, *ended: str) -> None:

@@ -113,9 +113,7 @@ class Client:
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
 
-    def _ask(
-        self, address: tuple[str, int], api_key: int, version: int, body: bytes, flexible: bool = False
-    ) -> Reader:
+    def _ask(self, address: tuple[str, int], api_key: int, version: int, body: bytes, flexible: bool = False) -> Reader:
         connection = Connection(*address)
         try:
             return connection.request(api_key, version, body, flexible)
@@ -214,12 +212,7 @@ class Client:
 
     def add_offsets(self, transactional_id: str, producer: Producer, group: str) -> None:
         """AddOffsetsToTxn: adds the group's partition of __consumer_offsets."""
-        body = (
-            string(transactional_id)
-            + i64(producer.producer_id)
-            + i16(producer.producer_epoch)
-            + string(group)
-        )
+        body = string(transactional_id) + i64(producer.producer_id) + i16(producer.producer_epoch) + string(group)
 
         def ask() -> tuple[int, None]:
             answer = self._ask(self.coordinator(transactional_id), ADD_OFFSETS_TO_TXN, 0, body)
@@ -240,12 +233,7 @@ class Client:
     ) -> None:
         """TxnOffsetCommit of transaction version 1: it adds nothing to the transaction."""
         topics = array([string(topic) + array([i32(partition) + i64(offset) + i32(-1) + string(None)])])
-        head = (
-            string(transactional_id)
-            + string(group)
-            + i64(producer.producer_id)
-            + i16(producer.producer_epoch)
-        )
+        head = string(transactional_id) + string(group) + i64(producer.producer_id) + i16(producer.producer_epoch)
 
         def ask() -> tuple[int, None]:
             answer = self._ask(self.coordinator(group, of_group=True), TXN_OFFSET_COMMIT, 2, head + topics)
@@ -260,12 +248,7 @@ class Client:
 
     def end(self, transactional_id: str, producer: Producer, commit: bool) -> None:
         """EndTxn of transaction version 1: the epoch stays."""
-        body = (
-            string(transactional_id)
-            + i64(producer.producer_id)
-            + i16(producer.producer_epoch)
-            + i8(int(commit))
-        )
+        body = string(transactional_id) + i64(producer.producer_id) + i16(producer.producer_epoch) + i8(int(commit))
 
         def ask() -> tuple[int, None]:
             answer = self._ask(self.coordinator(transactional_id), END_TXN, 1, body)

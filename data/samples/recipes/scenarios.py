@@ -12,9 +12,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def _ordinary(lab: Lab, settings: Mapping[str, str | int | bool]) -> OrdinaryProducer:
-    return OrdinaryProducer(
-        {"bootstrap.servers": lab.cluster.bootstrap, "log_level": 0, "linger.ms": 50, **settings}
-    )
+    return OrdinaryProducer({"bootstrap.servers": lab.cluster.bootstrap, "log_level": 0, "linger.ms": 50, **settings})
 
 
 # ---- closed: partitions that must show nothing
@@ -67,9 +65,7 @@ def fenced(lab: Lab) -> None:
     raw = lab.producer("fenced-id", bumps=2)
     raw.begin(topic, 0, "cut short by the producer's successor")
     raw.initialise()
-    lab.note_closed(
-        topic, 0, "InitProducerId during a transaction: the ABORT marker is one epoch above the data."
-    )
+    lab.note_closed(topic, 0, "InitProducerId during a transaction: the ABORT marker is one epoch above the data.")
 
 
 def empty(lab: Lab) -> None:
@@ -91,9 +87,7 @@ def healed(lab: Lab) -> None:
     raw.write(topic, 0, "late")
     raw.begin(topic, 0, "the next transaction")
     raw.end(commit=False)
-    lab.note_closed(
-        topic, 0, "A late write, closed by the ABORT marker of the next transaction of its producer id."
-    )
+    lab.note_closed(topic, 0, "A late write, closed by the ABORT marker of the next transaction of its producer id.")
 
 
 def absorbed(lab: Lab) -> None:
@@ -105,9 +99,7 @@ def absorbed(lab: Lab) -> None:
     raw.write(topic, 0, "belongs to the aborted transaction")
     raw.begin(topic, 0, "belongs to the next one")
     raw.end(commit=True)
-    story = (
-        "ABORT marker, then a late batch of that transaction, then the next one's data and COMMIT: absorbed."
-    )
+    story = "ABORT marker, then a late batch of that transaction, then the next one's data and COMMIT: absorbed."
     lab.note_closed(topic, 0, story)
 
 
@@ -133,9 +125,7 @@ def never_added(lab: Lab) -> None:
     topic = lab.topic("never-added", [1], [2])
     elsewhere = lab.topic("added", [1])
     idle = lab.producer("never-added-idle")
-    story = (
-        "The id was initialised and never began a transaction; data was written without adding the partition."
-    )
+    story = "The id was initialised and never began a transaction; data was written without adding the partition."
     lab.note_open(idle, idle.write(topic, 0, "nobody's"), "NEVER_ADDED", "ABORT", story)
     busy = lab.producer("never-added-busy", bumps=1)
     for commit in (True, False):
@@ -168,9 +158,7 @@ def unknown_producer(lab: Lab) -> None:
     topic = lab.topic("unknown-producer", [1])
     producer = lab.cluster.client.init_producer_id(None, 0)
     raw = RawProducer(lab.cluster.client, "in-no-coordinator", producer=producer, first_sequence=23)
-    story = (
-        "The producer id was given out without a transactional id; a transactional batch was written with it."
-    )
+    story = "The producer id was given out without a transactional id; a transactional batch was written with it."
     lab.note_open(raw, raw.write(topic, 0, "whose?"), "COORDINATOR_UNKNOWN", "ABORT", story, nameless=True)
 
 
@@ -184,9 +172,7 @@ def crowded(lab: Lab) -> None:
     second.begin(topic, 0, "two")
     never = third.write(topic, 0, "three")
     second.end(commit=True)
-    story = (
-        "The first of two open transactions here, a batch after its marker: it holds the last stable offset."
-    )
+    story = "The first of two open transactions here, a batch after its marker: it holds the last stable offset."
     lab.note_open(first, late, "LATE_WRITE_AFTER_END", "ABORT", story)
     story = "The second of two open transactions here, behind the first; its partition was never added."
     lab.note_open(third, never, "NEVER_ADDED", "ABORT", story)
@@ -284,14 +270,10 @@ def stuck_prepare(lab: Lab) -> None:
     finished, stuck = lab.producer("lagging-id"), lab.producer("stuck-prepare-id", bumps=1)
     finished.begin(lagging, 0, "its marker is on the leader only")
     first = stuck.begin(waiting, 0, "prepared")
-    wait_until(
-        lambda: all(cluster.in_sync(one, 0) == {2, 3} for one in (lagging, waiting)), "replicas in sync"
-    )
+    wait_until(lambda: all(cluster.in_sync(one, 0) == {2, 3} for one in (lagging, waiting)), "replicas in sync")
     cluster.stop(3)
     finished.end(commit=True)
-    lab.note_closed(
-        lagging, 0, "The leader's copy has the COMMIT marker, the copy of broker 3 ends before it."
-    )
+    lab.note_closed(lagging, 0, "The leader's copy has the COMMIT marker, the copy of broker 3 ends before it.")
     cluster.configure_topic(waiting, "min.insync.replicas", "2")
     stuck.send_end(commit=True)
     story = "PrepareCommit; the leader refuses the marker: one replica in sync, min.insync.replicas 2."

@@ -100,9 +100,7 @@ def coverage_gap(lab: Lab) -> None:
     lab.note_open(raw, first, "COVERAGE_GAP", "UNDETERMINED", story, nameless=True)
     producer = lab.cluster.client.init_producer_id(None, 0)
     raw = RawProducer(lab.cluster.client, "in-no-coordinator", producer=producer, first_sequence=31)
-    story = (
-        "A producer id of no transactional id; the missing __transaction_state partition could have known it."
-    )
+    story = "A producer id of no transactional id; the missing __transaction_state partition could have known it."
     first = raw.write(topic, 1, "nobody's, but who can tell?")
     lab.note_open(raw, first, "COVERAGE_GAP", "UNDETERMINED", story, nameless=True)
 
@@ -132,8 +130,6 @@ def completing(lab: Lab) -> RawProducer:
     """A transaction to be open while its partition is copied, and complete when the coordinator is."""
     topic = lab.topic(COMPLETED_AFTER_COPY, [3])
     raw = lab.producer("completed-after-id")
-    story = (
-        "Committed after this partition was copied and before the coordinator was: complete there, open here."
-    )
+    story = "Committed after this partition was copied and before the coordinator was: complete there, open here."
     lab.note_open(raw, raw.begin(topic, 0, "open in the copy"), "SKEW", "UNDETERMINED", story)
     return raw

@@ -15,9 +15,7 @@ def tv2_transactions(lab: Lab) -> None:
             raw.begin(topic, partition, f"payment {number}", "of two")
         raw.end(commit)
     for partition in (0, 1):
-        lab.note_closed(
-            topic, partition, "Transactions of version 2: three commits and an abort, at four epochs."
-        )
+        lab.note_closed(topic, partition, "Transactions of version 2: three commits and an abort, at four epochs.")
 
 
 def tv2_java_client(lab: Lab) -> None:
@@ -82,9 +80,7 @@ def lost_to_leaderless(lab: Lab) -> None:
         for outcome in ("commit", "abort"):
             topic = lab.topic(f"lost-{outcome}.leaderless-tv{version}", [2])
             raw = lab.producer(f"{topic}-id", transaction_version=version)
-            raws.append(
-                (raw, raw.begin(topic, 0, f"{outcome} of", f"version {version}"), outcome == "commit")
-            )
+            raws.append((raw, raw.begin(topic, 0, f"{outcome} of", f"version {version}"), outcome == "commit"))
     cluster.stop(2)
     for raw, _, commit in raws:
         raw.end(commit)

@@ -117,9 +117,7 @@ class Reader:
 
 def record(delta: int, value: bytes, timestamp_delta: int) -> bytes:
     """One record of a batch, without key and headers."""
-    body = (
-        i8(0) + varint(timestamp_delta) + varint(delta) + varint(-1) + varint(len(value)) + value + varint(0)
-    )
+    body = i8(0) + varint(timestamp_delta) + varint(delta) + varint(-1) + varint(len(value)) + value + varint(0)
     return varint(len(body)) + body
 
 

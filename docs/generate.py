@@ -1,0 +1,122 @@
+"""Writes docs/tables.md and docs/options.md from what the code declares: `python docs/generate.py`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from txnlog import cli
+from txnlog.config import OPTIONS, REQUIRED
+from txnlog.format.structure import fields
+from txnlog.sources import reading
+from txnlog.sources.data_sources import SOURCES
+from txnlog.tables.layout import TABLES
+
+HERE = Path(__file__).parent
+MADE = "<!-- Made by docs/generate.py: change the code and run it again. -->\n"
+# The function of the reading API behind each data source: `txnlog_batches` is `batches`.
+PREFIX = "txnlog_"
+
+
+def tables_page() -> str:
+    """The schemas of the Delta tables and of the DataFrames of a dump."""
+    parts = [MADE, "# Tables and DataFrames\n", *_delta_tables(), *_data_frames()]
+    return "\n".join(parts)
+
+
+def _delta_tables() -> Iterator[str]:
+    yield (
+        "## Delta tables\n\n"
+        "`txnlog detect --tables ROOT` writes five tables below `ROOT`, each partitioned by `cluster`.\n"
+    )
+    for table in TABLES:
+        keys = ", ".join(f"`{name}`" for name in table.key)
+        checks = "".join(f"Check `{name}`: `{rule}`\n\n" for name, rule in table.checks.items())
+        yield f"### {table.name}\n\n{table.comment} One row per {keys}.\n\n{checks}{_columns(table.row)}"
+
+
+def _data_frames() -> Iterator[str]:
+    yield (
+        "## DataFrames of a dump\n\n"
+        "`from txnlog.sources import reading`; each function takes the session and the dump. The same rows come from\n"
+        "`spark.read.format(NAME).option('path', dump).load()` after `reading.register(spark)`, and in SQL from\n"
+        "`CREATE TEMP VIEW v USING NAME OPTIONS (path '...')`. Copies of one partition are not merged: choose one.\n"
+    )
+    for source in SOURCES:
+        function: Callable[..., object] = getattr(reading, source.short_name.removeprefix(PREFIX))
+        summary = (source.row.__doc__ or "").splitlines()[0]
+        heading = f"### {function.__name__}\n\n`reading.{function.__name__}(spark, dump)`, format"
+        yield f"{heading} `{source.short_name}`. {summary}\n\n{_columns(source.row)}"
+
+
+def _columns(row: type) -> str:
+    lines = ["| column | type | null | meaning |", "|---|---|---|---|"]
+    for each in fields(row):
+        null = "yes" if each.nullable else ""
+        lines.append(f"| `{each.name}` | {_cell(each.wire.ddl)} | {null} | {_cell(each.meaning)} |")
+    return "\n".join(lines) + "\n"
+
+
+def options_page() -> str:
+    """The commands with their options, and the exit codes."""
+    reports = [name for name in commands() if name != "detect"]
+    parts = [MADE, "# Options and exit codes\n", _detect(), *map(_report, reports), _exit_codes()]
+    return "\n".join(parts)
+
+
+def _detect() -> str:
+    lines = [
+        "## txnlog detect\n",
+        "Reads a dump and writes the Delta tables. Each option is a flag and a key of the TOML file of `--config`;",
+        "the command line wins. A default stands in parentheses. A duration is `900000` (ms), `900s`, `15m`, `2h` or",
+        "`1d`, an instant is `2026-01-31T02:00:00Z` or epoch milliseconds; in TOML a text, a number or a TOML date.\n",
+        "| flag | key in TOML | value | meaning |",
+        "|---|---|---|---|",
+    ]
+    for option in OPTIONS:
+        flag = "DUMP (no flag)" if option.key == "dump" else f"`--{option.key.replace('_', '-')}`"
+        must = " Required." if option.key in REQUIRED else ""
+        value = option.placeholder or "`true` (no value on the command line)"
+        lines.append(f"| {flag} | `{option.key}` | {value} | {_cell(option.meaning)}.{must} |")
+    lines.append("| `--config` | | FILE | TOML file whose keys are these options. |")
+    return "\n".join(lines) + "\n"
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the commands."""
+    groups = [each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    return dict(groups[0].choices)
+
+
+def _report(name: str) -> str:
+    command = commands()[name]
+    lines = [f"## txnlog {name}\n", f"{command.description}\n", "| flag | value | meaning |", "|---|---|---|"]
+    for action in command._actions:
+        if action.dest != "help":
+            value = ", ".join(map(str, action.choices)) if action.choices else action.metavar or ""
+            must = " Required." if action.required else ""
+            lines.append(f"| {', '.join(action.option_strings)} | {value} | {_cell(action.help or '')}.{must} |")
+    return "\n".join(lines) + "\n"
+
+
+def exit_codes() -> dict[int, str]:
+    """Exit codes by number, as `--help` has them."""
+    lines = (line.split(maxsplit=1) for line in cli.EXIT_CODES.splitlines()[1:])
+    return {int(code): meaning for code, meaning in lines}
+
+
+def _exit_codes() -> str:
+    rows = "\n".join(f"| {code} | {_cell(meaning)} |" for code, meaning in exit_codes().items())
+    return f"## Exit codes\n\n| code | meaning |\n|---|---|\n{rows}\n| 130 | interrupted |\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+PAGES = {"tables.md": tables_page, "options.md": options_page}
+
+if __name__ == "__main__":
+    for page, content in PAGES.items():
+        (HERE / page).write_text(content(), "utf-8")

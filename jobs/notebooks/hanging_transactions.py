@@ -1,0 +1,401 @@
+# Databricks notebook source
+# MAGIC %md
+# MAGIC # Hanging Kafka transactions: five questions about one dump
+# MAGIC
+# MAGIC Each is asked twice, in SQL and in PySpark; both give the same rows. The notebook reads files and tables and
+# MAGIC runs `txnlog detect` if you let it; it never talks to a Kafka cluster.
+# MAGIC
+# MAGIC It runs on classic, standard and serverless compute with `txnlog` installed (`%pip install` of the wheel), and
+# MAGIC outside Databricks as a script: `python jobs/notebooks/hanging_transactions.py`. There its parameters are the
+# MAGIC variables `TXNLOG_DUMP`, `TXNLOG_TABLES`, `TXNLOG_DETECT` and `TXNLOG_TRANSACTIONAL_ID`.
+# MAGIC
+# MAGIC | parameter | meaning |
+# MAGIC |---|---|
+# MAGIC | `dump` | folder of the dump, such as `/Volumes/main/kafka/dumps/2026-11-21` |
+# MAGIC | `tables` | where the Delta tables are: a folder, a URI, or `catalog.schema` |
+# MAGIC | `detect` | `yes`: run `txnlog detect` first; `no`: the tables have this dump already |
+# MAGIC | `transactional_id` | whose history question 4 shows; empty: that of the first hanging transaction |
+
+# COMMAND ----------
+
+import os
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from txnlog.config import detect_options
+from txnlog.job import run
+from txnlog.session import session
+from txnlog.sources import reading
+from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
+
+IN_DATABRICKS = "DATABRICKS_RUNTIME_VERSION" in os.environ
+
+
+def parameter(name: str, default: str) -> str:
+    """A widget on Databricks, a variable of the environment elsewhere."""
+    if IN_DATABRICKS:
+        dbutils.widgets.text(name, default)
+        return dbutils.widgets.get(name)
+    return os.environ.get(f"TXNLOG_{name.upper()}", default)
+
+
+def show(frame: DataFrame) -> None:
+    """A table below the cell."""
+    if IN_DATABRICKS:
+        display(frame)
+    else:
+        frame.show(50, truncate=False)
+
+
+spark = session("txnlog-notebook")
+dump = parameter("dump", "data/samples/kafka-3.5.2")
+tables = Root(parameter("tables", "build/notebook-tables"))
+if parameter("detect", "yes") == "yes":
+    run(spark, detect_options({"dump": dump, "tables": tables.text}))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## What is asked
+# MAGIC
+# MAGIC | view | what it holds |
+# MAGIC |---|---|
+# MAGIC | `latest_run` | the latest run over this dump, one row a cluster |
+# MAGIC | `open_transactions` | its open transactions with cause, action and evidence, from the Delta table |
+# MAGIC | `dump_files` | every file of the dump, every byte accounted for, read from the dump |
+# MAGIC | `log` | the record batches of the copy of each partition that txnlog believed, read from the dump |
+# MAGIC | `transaction_states` | likewise the records of `__transaction_state` |
+# MAGIC
+# MAGIC A partition stands in the dump once for each broker that was copied. Copies are never mixed: a lagging follower
+# MAGIC lacks markers that its leader has. So `log` and `transaction_states` hold one copy of each partition only.
+
+# COMMAND ----------
+
+PARTITION = ["cluster", "topic", "partition"]
+
+
+def table(name: str) -> DataFrame:
+    return spark.sql(f"SELECT * FROM {name}")
+
+
+latest_run = (
+    table(tables.sql_name(RUNS))
+    .where(F.col("dump") == dump)
+    .withColumn("age", F.row_number().over(Window.partitionBy("cluster").orderBy(F.desc("finished_at"))))
+    .where("age = 1")
+    .select("cluster", "as_of_from", "as_of_to", "coordinator_partitions")
+)
+
+
+def of_this_dump(rows: DataFrame) -> DataFrame:
+    """The rows whose as-of lies within the latest run."""
+    window = F.broadcast(latest_run.select("cluster", "as_of_from", "as_of_to"))
+    return rows.join(window, ["cluster"]).where("as_of BETWEEN as_of_from AND as_of_to").drop("as_of_from", "as_of_to")
+
+
+open_transactions = table(tables.sql_name(OPEN_TRANSACTIONS)).transform(of_this_dump)
+copies = (
+    table(tables.sql_name(DUMP_FILES))
+    .transform(of_this_dump)
+    .where("copy_chosen")
+    .select("log_dir", *PARTITION)
+    .dropDuplicates()
+)
+coordinators = copies.where("topic = '__transaction_state'").select(
+    "log_dir", "cluster", F.col("partition").alias("coordinator_partition")
+)
+dump_files = reading.dump_files(spark, dump)
+log = reading.batches(spark, dump).where("crc_valid").join(F.broadcast(copies), ["log_dir", *PARTITION], "left_semi")
+transaction_states = reading.transaction_states(spark, dump).join(
+    F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi"
+)
+
+latest_run.createOrReplaceTempView("latest_run")
+open_transactions.createOrReplaceTempView("open_transactions")
+dump_files.createOrReplaceTempView("dump_files")
+log.createOrReplaceTempView("log")
+transaction_states.createOrReplaceTempView("transaction_states")
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 1. Whose transactions hang, and what is to be done?
+# MAGIC
+# MAGIC Late ones only. `late` is null where the age cannot be known: those are shown, too. Abort nothing but what says
+# MAGIC ABORT, and look again at the live cluster before you do.
+
+# COMMAND ----------
+
+hanging_sql = spark.sql("""
+    SELECT topic, partition, start_offset, transactional_id, producer_id, cause, action, confidence, reason
+    FROM open_transactions
+    WHERE late IS NULL OR late
+    ORDER BY action, topic, partition, start_offset
+""")
+show(hanging_sql)
+
+# COMMAND ----------
+
+hanging = (
+    open_transactions.where("late IS NULL OR late")
+    .select(
+        "topic",
+        "partition",
+        "start_offset",
+        "transactional_id",
+        "producer_id",
+        "cause",
+        "action",
+        "confidence",
+        "reason",
+    )
+    .orderBy("action", "topic", "partition", "start_offset")
+)
+show(hanging)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 2. What holds back each partition?
+# MAGIC
+# MAGIC Readers with `isolation.level=read_committed` stand at the last stable offset: the start of the first open
+# MAGIC transaction. Only the end of that one moves them, and then no further than the next one (`open_behind`).
+
+# COMMAND ----------
+
+held_back_sql = spark.sql("""
+    SELECT topic, partition, last_stable_offset, log_end_offset, held_back_records, held_back_since,
+           min_by(struct(transactional_id, cause, action), start_offset) AS holder,
+           count(*) - 1 AS open_behind
+    FROM open_transactions
+    GROUP BY ALL
+    ORDER BY topic, partition
+""")
+show(held_back_sql)
+
+# COMMAND ----------
+
+held_back = (
+    open_transactions.groupBy(
+        "topic", "partition", "last_stable_offset", "log_end_offset", "held_back_records", "held_back_since"
+    )
+    .agg(
+        F.min_by(F.struct("transactional_id", "cause", "action"), "start_offset").alias("holder"),
+        (F.count("*") - 1).alias("open_behind"),
+    )
+    .orderBy("topic", "partition")
+)
+show(held_back)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 3. Which producers wrote after their transaction's end?
+# MAGIC
+# MAGIC Data behind a producer id's last marker in a partition, at no newer epoch, while its coordinator has no
+# MAGIC transaction under way that lists the partition. Young ones are here as well: a late write is one at once.
+
+# COMMAND ----------
+
+late_writes_sql = spark.sql("""
+    WITH marker AS (
+        SELECT cluster, topic, partition, producer_id,
+               max(base_offset) AS marker_offset,
+               max_by(marker_type, base_offset) AS ended_by,
+               max_by(producer_epoch, base_offset) AS marker_epoch
+        FROM log WHERE marker_type IS NOT NULL
+        GROUP BY cluster, topic, partition, producer_id
+    ), under_way AS (
+        SELECT cluster, current.producer_id, explode(current.topic_partitions) AS listed
+        FROM (SELECT cluster, max_by(struct(state, producer_id, topic_partitions), offset) AS current
+              FROM transaction_states WHERE problem IS NULL GROUP BY cluster, transactional_id)
+        WHERE current.state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')
+    )
+    SELECT data.topic, data.partition, data.producer_id, data.producer_epoch, ended_by, marker_offset,
+           min(base_offset) AS first_offset, sum(record_count) AS records
+    FROM log AS data
+    JOIN marker USING (cluster, topic, partition, producer_id)
+    LEFT ANTI JOIN under_way
+      ON data.cluster = under_way.cluster AND data.producer_id = under_way.producer_id
+     AND data.topic = under_way.listed.topic AND data.partition = under_way.listed.partition
+    WHERE data.is_transactional AND NOT data.is_control
+      AND data.base_offset > marker_offset AND data.producer_epoch <= marker_epoch
+    GROUP BY data.topic, data.partition, data.producer_id, data.producer_epoch, ended_by, marker_offset
+    ORDER BY topic, partition, first_offset
+""")
+show(late_writes_sql)
+
+# COMMAND ----------
+
+PRODUCER = [*PARTITION, "producer_id"]
+markers = (
+    log.where("marker_type IS NOT NULL")
+    .groupBy(*PRODUCER)
+    .agg(
+        F.max("base_offset").alias("marker_offset"),
+        F.max_by("marker_type", "base_offset").alias("ended_by"),
+        F.max_by("producer_epoch", "base_offset").alias("marker_epoch"),
+    )
+)
+under_way = (
+    transaction_states.where("problem IS NULL")
+    .groupBy("cluster", "transactional_id")
+    .agg(F.max_by(F.struct("state", "producer_id", "topic_partitions"), "offset").alias("current"))
+    .where("current.state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')")
+    .select("cluster", "current.producer_id", F.explode("current.topic_partitions").alias("listed"))
+    .select("cluster", "producer_id", "listed.topic", "listed.partition")
+)
+late_writes = (
+    log.where("is_transactional AND NOT is_control")
+    .select(*PRODUCER, "producer_epoch", "base_offset", "record_count")
+    .join(markers, PRODUCER)
+    .where("base_offset > marker_offset AND producer_epoch <= marker_epoch")
+    .join(under_way, PRODUCER, "left_anti")
+    .groupBy("topic", "partition", "producer_id", "producer_epoch", "ended_by", "marker_offset")
+    .agg(F.min("base_offset").alias("first_offset"), F.sum("record_count").alias("records"))
+    .orderBy("topic", "partition", "first_offset")
+)
+show(late_writes)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 4. What does the coordinator say of one transactional id, over time?
+# MAGIC
+# MAGIC In the order of offsets: timestamps can go backwards. What compaction has removed is missing here.
+
+# COMMAND ----------
+
+transactional_id = parameter("transactional_id", "") or next(
+    (row.transactional_id for row in hanging.where("transactional_id IS NOT NULL").take(1)), ""
+)
+wanted = spark.createDataFrame([(transactional_id,)], "transactional_id string")
+wanted.createOrReplaceTempView("wanted")
+history_sql = spark.sql("""
+    SELECT offset, timestamp_millis(last_update_timestamp) AS written, state, producer_id, producer_epoch,
+           array_join(transform(topic_partitions, each -> concat_ws('-', each.topic, each.partition)), ' ') AS listed,
+           is_tombstone
+    FROM transaction_states JOIN wanted USING (transactional_id)
+    ORDER BY offset
+""")
+show(history_sql)
+
+# COMMAND ----------
+
+names = F.transform("topic_partitions", lambda each: F.concat_ws("-", each.topic, each.partition.cast("string")))
+history = (
+    transaction_states.where(F.col("transactional_id") == transactional_id)
+    .select(
+        "offset",
+        F.timestamp_millis("last_update_timestamp").alias("written"),
+        "state",
+        "producer_id",
+        "producer_epoch",
+        F.array_join(names, " ").alias("listed"),
+        "is_tombstone",
+    )
+    .orderBy("offset")
+)
+show(history)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 5. Is the dump whole?
+# MAGIC
+# MAGIC What is wrong with its files, and which partitions of `__transaction_state` it lacks. While one is missing, "no
+# MAGIC coordinator knows this producer id" cannot be said. Files that txnlog skips on purpose are not listed.
+
+# COMMAND ----------
+
+troubles_sql = spark.sql("""
+    SELECT file, problem, bytes_damaged, bytes_tail
+    FROM dump_files
+    WHERE bytes_damaged > 0 OR (problem IS NOT NULL AND bytes_skipped = 0 AND kind <> 'other')
+    UNION ALL
+    SELECT concat('__transaction_state-', wanted), 'not in the dump', 0, 0
+    FROM (SELECT cluster, explode(sequence(0, coordinator_partitions - 1)) AS wanted FROM latest_run) AS expected
+    LEFT ANTI JOIN dump_files
+      ON dump_files.cluster = expected.cluster AND dump_files.topic = '__transaction_state'
+     AND dump_files.partition = expected.wanted AND dump_files.kind = 'segment'
+    ORDER BY file
+""")
+show(troubles_sql)
+
+# COMMAND ----------
+
+is_trouble = "bytes_damaged > 0 OR (problem IS NOT NULL AND bytes_skipped = 0 AND kind <> 'other')"
+expected = latest_run.select("cluster", F.explode(F.expr("sequence(0, coordinator_partitions - 1)")).alias("partition"))
+present = dump_files.where("topic = '__transaction_state' AND kind = 'segment'").select("cluster", "partition")
+missing = expected.join(present, ["cluster", "partition"], "left_anti").select(
+    F.concat(F.lit("__transaction_state-"), "partition").alias("file"),
+    F.lit("not in the dump").alias("problem"),
+    F.lit(0).cast("bigint").alias("bytes_damaged"),
+    F.lit(0).cast("bigint").alias("bytes_tail"),
+)
+troubles = (
+    dump_files.where(is_trouble)
+    .select("file", "problem", "bytes_damaged", "bytes_tail")
+    .unionByName(missing)
+    .orderBy("file")
+)
+show(troubles)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Open transactions over time
+# MAGIC
+# MAGIC Each transaction counts from its first batch to its marker. Markers are stamped by brokers, data by its producer:
+# MAGIC a start is moved to the latest marker before it in the same log where the producer's time lies before that. A line
+# MAGIC that does not come down to zero at the right edge is what is still open at the end of the dump.
+
+# COMMAND ----------
+
+before = Window.partitionBy(*PRODUCER).orderBy("base_offset").rowsBetween(Window.unboundedPreceding, -1)
+in_log = Window.partitionBy(*PARTITION).orderBy("base_offset").rowsBetween(Window.unboundedPreceding, 0)
+marker_time = F.when(F.col("marker_type").isNotNull(), F.col("max_timestamp"))
+data_time = F.when(F.col("marker_type").isNull(), F.greatest("max_timestamp", "broker_time"))
+transactions = (
+    log.where("is_transactional AND producer_id >= 0 AND (NOT is_control OR marker_type IS NOT NULL)")
+    .withColumn("number", F.count("marker_type").over(before))
+    .withColumn("broker_time", F.max(marker_time).over(in_log))
+    .groupBy(*PRODUCER, "number")
+    .agg(F.min(data_time).alias("opened"), F.min(marker_time).alias("closed"))
+    .join(F.broadcast(latest_run), ["cluster"])
+    .withColumn("opened", F.least("opened", "closed", F.unix_millis("as_of_to")))
+    .where("opened >= 0")
+)
+first, last = transactions.agg(F.min("opened"), F.max(F.greatest("opened", "closed"))).first()
+width = max(1000, ((last or 0) - (first or 0)) // 500)
+changes = transactions.select("cluster", F.col("opened").alias("moment"), F.lit(1).alias("change")).unionByName(
+    transactions.where("closed IS NOT NULL").select(
+        "cluster", F.col("closed").alias("moment"), F.lit(-1).alias("change")
+    )
+)
+so_far = Window.partitionBy("cluster").orderBy("moment").rowsBetween(Window.unboundedPreceding, 0)
+open_over_time = (
+    changes.withColumn("moment", F.col("moment") - F.col("moment") % width)
+    .groupBy("cluster", "moment")
+    .agg(F.sum("change").alias("change"))
+    .select("cluster", F.timestamp_millis("moment").alias("moment"), F.sum("change").over(so_far).alias("open"))
+    .orderBy("cluster", "moment")
+)
+
+# COMMAND ----------
+
+try:
+    from matplotlib import pyplot
+except ImportError:
+    figure = None
+    show(open_over_time)
+else:
+    figure, axes = pyplot.subplots(figsize=(10, 3))
+    points = open_over_time.collect()
+    for cluster in sorted({point.cluster for point in points}):
+        steps = [point for point in points if point.cluster == cluster]
+        axes.step([step.moment for step in steps], [step.open for step in steps], where="post", label=cluster)
+    axes.set(ylabel="open transactions", ylim=(0, None))
+    axes.legend(loc="upper left")
+    pyplot.show()

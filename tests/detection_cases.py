@@ -1,0 +1,142 @@
+"""Cases of the detection: each is a cluster of its own, so that one evaluation of Spark serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tests.logs_in_words import MINUTE, START, CoordinatorLog, PartitionLog, Rows
+from txnlog.detection.pipeline import Detection, Facts, detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.schema import spark_schema
+from txnlog.settle import settled
+from txnlog.sources.rows import (
+    AbortedTransactionRow,
+    BatchRow,
+    CheckpointRow,
+    DumpFileRow,
+    ProducerSnapshotRow,
+    TransactionStateRow,
+)
+
+COORDINATOR_TOPIC = "__transaction_state"
+FRAMES = {
+    "batches": BatchRow,
+    "transaction_states": TransactionStateRow,
+    "producer_snapshots": ProducerSnapshotRow,
+    "aborted_transactions": AbortedTransactionRow,
+    "checkpoints": CheckpointRow,
+    "dump_files": DumpFileRow,
+}
+LOG_DIRS = (
+    "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
+    "transaction_max_timeout_ms bigint, coordinator_partitions int"
+)
+# Minutes since START at which a copy was taken, from and to.
+COPIED = (1000.0, 1010.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dump in words and what is to come out of it.
+
+    `orders` is the log of orders-0 and `coordinator` that of `__transaction_state-0`, both on broker 1; None where
+    the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
+    from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has.
+    """
+
+    id: str
+    orders: str | None
+    coordinator: str | None = ""
+    want: Any = None
+    logs: Mapping[str, str] = field(default_factory=dict)
+    copied: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    coordinators: int = 1
+    max_timeout: int = 15
+    modified: float = 1000
+    remembered: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the detection found in each case, by its id."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    copies: dict[str, list[dict[str, Any]]]
+    coverage: dict[str, list[dict[str, Any]]]
+    detection: Detection
+
+    def of(self, case: Case) -> list[dict[str, Any]]:
+        """The open transactions of orders-0, in the order of their start."""
+        rows = [row for row in self.rows[case.id] if row["topic"] == "orders" and row["partition"] == 0]
+        return sorted(rows, key=lambda row: row["start_offset"])
+
+    def only(self, case: Case) -> dict[str, Any]:
+        """The one open transaction of producer 7 in orders-0."""
+        (row,) = (row for row in self.of(case) if row["producer_id"] == 7)
+        return row
+
+    def columns(self, case: Case, names: Iterable[str]) -> dict[str, Any]:
+        """Some of its columns, such as `current.state`."""
+        row = self.only(case)
+        return {name: reduce(lambda value, key: value[key], name.split("."), row) for name in names}
+
+
+def detected(spark: SparkSession, cases: list[Case]) -> Found:
+    """Run the detection once, over the facts of all cases."""
+    ids = [case.id for case in cases]
+    assert len(ids) == len(set(ids)), f"not one case each: {sorted(each for each in ids if ids.count(each) > 1)}"
+    found = detect(facts(spark, cases), Thresholds(), settled)
+    rows, copies, coverage = (_by_case(f, ids) for f in (found.transactions, found.copies, found.coverage))
+    return Found(rows, copies, coverage, found)
+
+
+def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
+    """The facts of all cases, each in a cluster by its id."""
+    rows, remembered = Rows(), []
+    for case in cases:
+        _add(rows, case)
+        if case.remembered:
+            remembered.append((case.id, 7, case.remembered))
+    frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
+    log_dirs = [tuple(each.values()) for each in rows.log_dirs]
+    return Facts(
+        **frames,
+        log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
+        remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
+    )
+
+
+def _by_case(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {each: [] for each in ids}
+    for row in frame.collect():
+        found[row["cluster"]].append(row.asDict(recursive=True))
+    return found
+
+
+def _add(rows: Rows, case: Case) -> None:
+    own = {"orders-0@1": case.orders, f"{COORDINATOR_TOPIC}-0@1": case.coordinator}
+    logs = {place: line for place, line in {**own, **case.logs}.items() if line is not None}
+    modified = datetime.fromtimestamp((START + case.modified * MINUTE) / 1000, UTC)
+    brokers = set()
+    for name, line in logs.items():
+        log, _, broker = name.partition("@")
+        topic, _, partition = log.rpartition("-")
+        place = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{broker or '1'}"}
+        brokers.add((place["broker"], place["log_dir"]))
+        kind = CoordinatorLog if topic == COORDINATOR_TOPIC else PartitionLog
+        kind(rows, place | {"topic": topic, "partition": int(partition)}, modified).write(line)
+    for broker, log_dir in sorted(brokers):
+        times = [None if m is None else START + int(m * MINUTE) for m in case.copied.get(broker, COPIED)]
+        place = {"cluster": case.id, "broker": broker, "log_dir": log_dir, "from": times[0], "to": times[1]}
+        rows.log_dirs.append(place | {"max": case.max_timeout * MINUTE, "coordinators": case.coordinators})
+
+
+def _frame(spark: SparkSession, rows: list[dict[str, Any]], schema: StructType) -> DataFrame:
+    return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in rows], schema)

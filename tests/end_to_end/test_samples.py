@@ -1,0 +1,199 @@
+"""The main job on the real dumps of `data/samples`, against the truth that their recipes wrote down."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from tests.writer import ABORT, marker
+from txnlog.config import detect_options
+from txnlog.job import run
+from txnlog.report import abort_list, find_hanging
+from txnlog.report.reading import rows
+from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TRANSACTIONAL_IDS, Root, Table
+
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
+TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
+COMPARED = ("start_offset", "producer_epoch", "transactional_id", "late", "cause", "action")
+Key = tuple[str, int, int]
+
+
+def detected(spark: SparkSession, dump: Path, tables: Path, **options: Any) -> Root:
+    run(spark, detect_options({"dump": str(dump), "tables": str(tables), **options}))
+    return Root(str(tables))
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Root:
+    return detected(spark, SAMPLES, tmp_path_factory.mktemp("samples"))
+
+
+def facts(transactions: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    return {
+        (each["topic"], each["partition"], each["producer_id"]): {name: each[name] for name in COMPARED}
+        for each in transactions
+    }
+
+
+def version(root: Root, table: Table) -> int:
+    return DeltaTable(root.path_of(table)).version()
+
+
+@pytest.mark.parametrize("sample", TRUTHS)
+def test_each_sample_has_exactly_the_open_transactions_that_its_recipe_made(tables: Root, sample: str) -> None:
+    truth = TRUTHS[sample]
+    found = rows(tables, OPEN_TRANSACTIONS, f"cluster = '{truth['cluster']}'")
+    assert facts(found) == facts(truth["open_transactions"])
+
+
+@pytest.mark.parametrize("sample", TRUTHS)
+def test_find_hanging_prints_the_late_ones_as_json(tables: Root, sample: str) -> None:
+    truth = TRUTHS[sample]
+    printed = json.loads(find_hanging.rendered(find_hanging.late_transactions(tables), "json"))
+    of_sample = [row for row in printed if row["cluster"] == truth["cluster"]]
+    assert facts(of_sample) == facts([each for each in truth["open_transactions"] if each["late"]])
+
+
+def test_the_abort_list_has_the_late_aborts_of_the_truth_and_nothing_else(tables: Root) -> None:
+    expected = {
+        (truth["cluster"], each["topic"], each["partition"], each["start_offset"])
+        for truth in TRUTHS.values()
+        for each in truth["open_transactions"]
+        if each["late"] and each["action"] == "ABORT"
+    }
+    listed = abort_list.open_candidates(tables)
+    assert {(row["cluster"], row["topic"], row["partition"], row["start_offset"]) for row in listed} == expected
+    script = abort_list.rendered(listed, "sh")
+    assert script.count("\nkafka-transactions.sh ") == len(expected)
+
+
+def test_committed_data_is_never_offered_for_abort(tables: Root) -> None:
+    lost_commits = rows(tables, OPEN_TRANSACTIONS, "cause = 'MARKER_LOST_COMMIT'")
+    assert lost_commits
+    assert {row["action"] for row in lost_commits} == {"KEEP"}
+    assert "lost-commit" not in abort_list.rendered(abort_list.open_candidates(tables), "sh")
+
+
+def test_every_byte_of_every_file_is_accounted_for(tables: Root) -> None:
+    files = rows(tables, DUMP_FILES)
+    assert len(files) > 500
+    for row in files:
+        parts = ("bytes_parsed", "bytes_tail", "bytes_damaged", "bytes_skipped")
+        assert sum(row[part] for part in parts) == row["size_in_bytes"], row["file"]
+        assert row["bytes_damaged"] == 0, row
+
+
+def test_one_copy_of_each_partition_is_chosen(tables: Root) -> None:
+    lagging = rows(tables, DUMP_FILES, "topic = 'lagging' AND kind = 'segment' AND cluster = 'sample-3.5.2'")
+    assert len(lagging) == 2
+    (chosen,) = [row for row in lagging if row["copy_chosen"]]
+    assert chosen["last_offset"] == max(row["last_offset"] for row in lagging)
+    assert chosen["chosen_because"] in ("highest log end offset", "highest last leader epoch")
+
+
+def test_evidence_names_files_that_are_there(tables: Root) -> None:
+    for row in rows(tables, OPEN_TRANSACTIONS):
+        for name in ("opened_file", "last_marker_file", "evidence_file"):
+            assert row[name] is None or (SAMPLES / row[name]).is_file(), row
+    assert all(row["evidence_file"] for row in rows(tables, OPEN_TRANSACTIONS, "transactional_id IS NOT NULL"))
+
+
+def test_runs_has_a_row_a_cluster(tables: Root) -> None:
+    runs = {row["cluster"]: row for row in rows(tables, RUNS)}
+    assert set(runs) == {truth["cluster"] for truth in TRUTHS.values()}
+    for truth in TRUTHS.values():
+        run_row, late = runs[truth["cluster"]], [each for each in truth["open_transactions"] if each["late"]]
+        assert run_row["open_transactions"] == len(truth["open_transactions"])
+        assert run_row["partitions_with_late_transactions"] == len({(e["topic"], e["partition"]) for e in late})
+        assert run_row["as_of_sources"] == ["manifest"]
+        assert len(run_row["input_digest"]) == 64
+    assert runs["sample-3.5.2-torn"]["coordinator_partitions_missing"] == 1
+
+
+def test_comments_reach_describe_table_and_checks_hold(spark: SparkSession, tables: Root) -> None:
+    described = spark.sql(f"DESCRIBE TABLE {tables.sql_name(ABORT_CANDIDATES)}").collect()
+    comments = {row["col_name"]: row["comment"] for row in described}
+    assert comments["start_offset"] == "Start of the transaction: --start-offset."
+    properties = DeltaTable(tables.path_of(ABORT_CANDIDATES)).metadata().configuration
+    assert "MARKER_LOST_COMMIT" in properties["delta.constraints.only_aborts"]
+
+
+def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:
+    known = rows(tables, TRANSACTIONAL_IDS, "cluster = 'sample-4.3.0-stopped'")
+    assert ("expired-id", 1000) in {(row["transactional_id"], row["producer_id"]) for row in known}
+
+
+@pytest.fixture(scope="module")
+def after_rerun(spark: SparkSession, tables: Root) -> Iterator[dict[str, tuple[int, int]]]:
+    tracked = (OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES, TRANSACTIONAL_IDS, RUNS)
+    before = {table.name: version(tables, table) for table in tracked}
+    detected(spark, SAMPLES, Path(tables.text))
+    yield {table.name: (before[table.name], version(tables, table)) for table in tracked}
+
+
+def test_a_rerun_on_the_same_dump_commits_nothing_but_its_run(after_rerun: dict[str, tuple[int, int]]) -> None:
+    changed = {name for name, (before, after) in after_rerun.items() if before != after}
+    assert changed == {"runs"}
+
+
+@pytest.fixture(scope="module")
+def later_night(
+    spark: SparkSession, tables: Root, after_rerun: object, tmp_path_factory: pytest.TempPathFactory
+) -> Root:
+    """A day later, of 3.5.2: late-write-0 was aborted meanwhile, and broker 2 is not in the dump."""
+    dump = tmp_path_factory.mktemp("night") / "dump"
+    shutil.copytree(SAMPLES / "kafka-3.5.2", dump)
+    shutil.rmtree(dump / "broker-2")
+    manifest = (dump / "dump.toml").read_text().split("[copies")[0]
+    (dump / "dump.toml").write_text(f'{manifest}\nstarted = "2026-11-22T09:40:00Z"\nended = "2026-11-22T09:41:00Z"\n')
+    segment = dump / "broker-1" / "late-write-0" / "00000000000000000000.log"
+    with segment.open("ab") as log:
+        log.write(marker(6, producer_id=1011, producer_epoch=0, kind=ABORT))
+    return detected(spark, dump, Path(tables.text))
+
+
+def test_a_later_dump_resolves_what_it_shows_ended(later_night: Root) -> None:
+    (row,) = rows(later_night, ABORT_CANDIDATES, "topic = 'late-write' AND partition = 0 AND producer_id = 1011"
+                  " AND cluster = 'sample-3.5.2'")  # fmt: skip
+    assert (row["status"], row["resolution"]) == ("RESOLVED", "no longer open")
+    assert row["resolved_at"].isoformat() == "2026-11-22T09:40:00+00:00"
+
+
+def test_a_dump_that_covers_less_resolves_nothing_outside_itself(later_night: Root) -> None:
+    rest = rows(later_night, ABORT_CANDIDATES, "cluster = 'sample-3.5.2' AND NOT (producer_id = 1011)")
+    assert len(rest) == 10
+    assert {row["status"] for row in rest} == {"OPEN"}
+    others = rows(later_night, ABORT_CANDIDATES, "cluster <> 'sample-3.5.2' AND status <> 'OPEN'")
+    assert others == []
+
+
+def test_nights_can_be_compared(later_night: Root) -> None:
+    seen = rows(later_night, OPEN_TRANSACTIONS, "topic = 'never-added' AND partition = 0 AND cluster = 'sample-3.5.2'")
+    assert len({row["as_of"] for row in seen}) == 2
+    assert {row["start_offset"] for row in seen} == {0}
+
+
+def test_the_older_dump_does_not_open_again_what_the_newer_one_resolved(spark: SparkSession, later_night: Root) -> None:
+    before = version(later_night, ABORT_CANDIDATES)
+    detected(spark, SAMPLES / "kafka-3.5.2", Path(later_night.text))
+    assert version(later_night, ABORT_CANDIDATES) == before
+
+
+def test_a_missing_coordinator_partition_yields_no_abort_for_an_unknown_producer(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump"
+    shutil.copytree(SAMPLES / "kafka-3.5.2", dump)
+    shutil.rmtree(dump / "broker-1" / "__transaction_state-3")
+    root = detected(spark, dump, tmp_path / "tables")
+    (unknown,) = rows(root, OPEN_TRANSACTIONS, "topic = 'unknown-producer'")
+    assert (unknown["cause"], unknown["action"]) == ("COVERAGE_GAP", "UNDETERMINED")
+    assert "lacks partitions 3" in unknown["reason"]
+    assert rows(root, ABORT_CANDIDATES, "topic = 'unknown-producer'") == []

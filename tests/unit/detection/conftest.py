@@ -1,0 +1,18 @@
+"""One evaluation of the detection for all cases of the tests that run: Spark takes as long for one case as for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.detection_cases import Case, Found, detected
+
+
+@pytest.fixture(scope="session")
+def found(spark: SparkSession, request: pytest.FixtureRequest) -> Found:
+    """What the detection finds in the `CASES` of each module that takes part in this run."""
+    modules: dict[str, Any] = {item.module.__name__: item.module for item in request.session.items}
+    cases: list[Case] = [case for module in modules.values() for case in getattr(module, "CASES", ())]
+    return detected(spark, cases)

@@ -1,0 +1,142 @@
+"""How old an open transaction is: as of the copy, by clocks that can be believed, late or not."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, facts
+from tests.logs_in_words import MINUTE, START, instant
+from txnlog.detection.times import copy_times
+from txnlog.detection.verdicts import Thresholds, with_verdicts
+
+LATE = [
+    Case("late: exactly at the limit it is not", "data(0)@980", "empty@50", want=(20 * MINUTE, False)),
+    Case("late: a millisecond beyond it is", "data(0)@979:59.999", "empty@50", want=(20 * MINUTE + 1, True)),
+    Case("late: the last batch counts, not the first", "data(0)@100 data(1)@981", "empty@50", want=(19 * MINUTE, False)),
+    Case("late: exactly at the limit of its own timeout it is not", "data(0)@935", "id(app, timeout=60) empty@50",
+         want=(65 * MINUTE, False)),
+    Case("late: a millisecond beyond its own timeout it is", "data(0)@934:59.999", "id(app, timeout=60) empty@50",
+         want=(65 * MINUTE + 1, True)),
+    Case("late: a shorter timeout of its own does not count", "data(0)@985", "id(app, timeout=5) empty@50",
+         want=(15 * MINUTE, False)),
+    Case("late: a cluster's shorter maximum counts", "data(0)@989", "empty@50", max_timeout=5, want=(11 * MINUTE, True)),
+    Case("late: a two-phase commit never is", "data(0)@100", "id(app, timeout=none) ongoing@99[orders-0]",
+         want=(900 * MINUTE, False)),
+    Case("late: not known where its age is not", "data(0)@none", want=(None, None)),
+    Case("late: as of when its broker was copied", "data(0)@980", None, logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50"},
+         copied={"1": (990, 1100), "2": (2000, 2100)}, want=(10 * MINUTE, False)),
+]  # fmt: skip
+
+STUCK = [
+    Case("stuck: ongoing exactly as long as it may", "data(0)@960", "id(app, timeout=30) ongoing@965[orders-0]",
+         want="ONGOING"),
+    Case("stuck: ongoing a millisecond longer", "data(0)@960", "id(app, timeout=30) ongoing@964:59.999[orders-0]",
+         want="STUCK_ONGOING"),
+    Case("stuck: ending exactly as long as it may", "data(0)@960", "ongoing@959[orders-0] prepare_commit@995", want="PENDING"),
+    Case("stuck: ending a millisecond longer", "data(0)@960", "ongoing@959[orders-0] prepare_commit@994:59.999",
+         want="STUCK_PREPARE"),
+]  # fmt: skip
+
+# Whether the producer's clock is believed, and since when the transaction is quiet.
+CLOCKS = [
+    Case("clock: believed with nothing against it", "data(0)@100", want=(True, "100")),
+    Case("clock: believed until 5 s after the copy", "data(0)@1000:05", want=(True, "1000:05")),
+    Case("clock: not believed after that", "data(0)@1000:05.001", want=(False, None)),
+    Case("clock: believed from 5 s before a broker's time before it", "commit(0, of=8)@100 data(1)@99:55", want=(True, "99:55")),
+    Case("clock: not believed before that", "commit(0, of=8)@100 data(1)@99:54.999", want=(False, "100")),
+    Case("clock: believed until 5 s after a broker's time behind it", "data(0)@100:05 commit(1, of=8)@100", want=(True, "100:05")),
+    Case("clock: not believed later than that", "commit(0, of=8)@90 data(1)@100:05.001 commit(2, of=8)@100", want=(False, "90")),
+    Case("clock: not believed before its producer id existed", "data(0)@99:54.999", "empty@100", want=(False, "100")),
+    Case("clock: other producers' clocks say nothing", "idempotent(0)@900 data(1)@100", want=(True, "100")),
+    Case("clock: a broker's is believed", "commit(0, of=8)@200 data(1, appended)@100", want=(True, "100")),
+    Case("clock: LogAppendTime bounds others", "plain(0, appended)@200 data(1)@100", want=(False, "200")),
+    Case("clock: a marker with a wrong checksum bounds nothing", "commit(0, of=8, damaged)@200 data(1)@100", want=(True, "100")),
+]  # fmt: skip
+
+CONFIDENCE = [
+    Case("confidence: whole", "data(0)@100", "empty@50", want="ABORT HIGH"),
+    Case("confidence: nobody said when it was copied", "data(0)@100", "empty@50", copied={"1": (None, None)}, want="ABORT MEDIUM"),
+    Case("confidence: no high watermark", "data(0)@100 no_checkpoint", "empty@50", want="ABORT MEDIUM"),
+    Case("confidence: its clock is not believed", "commit(0, of=8)@200 data(1)@100 commit(2, of=8)@300", "empty@50",
+         want="ABORT MEDIUM"),
+    Case("confidence: its producer is busy", "data(0)@100", "empty@50 ongoing@999[payments-0]", want="ABORT MEDIUM"),
+    Case("confidence: a commit that was lost needs no checkpoint", "data(0)@100 no_checkpoint",
+         "ongoing@99[orders-0] prepare_commit@101 complete@101", want="KEEP HIGH"),
+    Case("confidence: nobody said when a commit that was lost was copied", "data(0)@100",
+         "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
+    Case("confidence: not enough is known", "data(0)@100 plain(5)", "empty@50", want="UNDETERMINED LOW"),
+]  # fmt: skip
+
+COMPACTED = [
+    Case("compacted: nobody knows it", "data(0)@100", "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)",
+         want="COORDINATOR_UNKNOWN ABORT"),
+    Case("compacted: its id is known", "data(0)@100", "id(shop, of=99) empty@10 skip(9) id(app) empty@500 cleaned_to(9)",
+         want="HISTORY_COMPACTED UNDETERMINED"),
+    Case("compacted: nobody knows it, and a partition is missing", "data(0)@100",
+         "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)", coordinators=2, want="COVERAGE_GAP UNDETERMINED"),
+]  # fmt: skip
+CASES = [*LATE, *STUCK, *CLOCKS, *CONFIDENCE, *COMPACTED]
+
+
+@pytest.mark.parametrize("case", LATE, ids=lambda case: case.id)
+def test_late(case: Case, found: Found) -> None:
+    row = found.only(case)
+    assert (row["age_ms"], row["late"]) == case.want
+
+
+@pytest.mark.parametrize("case", STUCK, ids=lambda case: case.id)
+def test_stuck_by_the_coordinators_clock(case: Case, found: Found) -> None:
+    assert found.only(case)["cause"] == case.want
+
+
+@pytest.mark.parametrize("case", CLOCKS, ids=lambda case: case.id)
+def test_the_clock_that_is_believed(case: Case, found: Found) -> None:
+    is_trusted, since = case.want
+    row = found.only(case)
+    assert (row["timestamps_trusted"], row["last_activity"]) == (is_trusted, since and instant(since))
+
+
+@pytest.mark.parametrize("case", CONFIDENCE, ids=lambda case: case.id)
+def test_confidence(case: Case, found: Found) -> None:
+    row = found.only(case)
+    assert f"{row['action']} {row['confidence']}" == case.want
+
+
+def test_compacted_history_can_be_accepted_for_ids_that_nobody_knows(found: Found) -> None:
+    of_compacted = found.detection.transactions.where("cluster LIKE 'compacted:%'").drop("verdict")
+    judged = of_compacted.transform(with_verdicts, Thresholds(accept_compacted_history=True)).collect()
+    assert {row["cluster"]: f"{row['cause']} {row['action']}" for row in judged} == {
+        case.id: case.want for case in COMPACTED
+    }
+
+
+@pytest.mark.parametrize(
+    ("copied", "option", "times"),
+    [
+        pytest.param((900, 910), None, (900, "manifest", 900, 910), id="the manifest says from when to when"),
+        pytest.param(
+            (900, None), None, (900, "manifest", 890, 910), id="the manifest has one time: ten minutes either way"
+        ),
+        pytest.param((900, 910), 800, (800, "option", 790, 810), id="the option overrides the manifest"),
+        pytest.param((None, None), None, (700, "latest file time", 690, 710), id="nobody says: the latest file"),
+    ],
+)
+def test_39_when_a_copy_was_taken(
+    spark: SparkSession,
+    copied: tuple[int | None, int | None],
+    option: int | None,
+    times: tuple[int, str, int, int],
+) -> None:
+    case = Case("only", "data(0)@100 commit(1)@101", copied={"1": copied}, modified=700)
+    dump = facts(spark, [case])
+    as_of = None if option is None else START + option * MINUTE
+    row = copy_times(dump.dump_files, dump.log_dirs, as_of, 10 * MINUTE).collect()[0]
+    minutes = [(row[name] - START) / MINUTE for name in ("as_of", "copy_from", "copy_to")]
+    assert (minutes[0], row["as_of_source"], *minutes[1:]) == times
+
+
+def test_39_a_broker_that_wrote_later_than_its_files_say(spark: SparkSession) -> None:
+    dump = facts(spark, [Case("only", "data(0)@900 commit(1)@800", modified=700, copied={"1": (None, None)})])
+    row = copy_times(dump.dump_files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
+    assert (row["as_of"], row["as_of_source"]) == (instant("800"), "latest broker timestamp")

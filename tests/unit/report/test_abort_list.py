@@ -1,0 +1,111 @@
+"""The abort list is fed to a shell by people in a hurry: nothing that a producer named may run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from txnlog.report.abort_list import rendered
+from txnlog.tables.layout import ABORT_CANDIDATES, columns_of
+
+HOSTILE = (
+    "$(touch owned)",
+    "`touch owned`",
+    "a'; touch owned; '",
+    'a"b',
+    "a\ntouch owned",
+    "-rf",
+    "\u202eevil",
+    "x" * 249,
+)
+
+
+def candidate(**values: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {field.name: None for field in columns_of(ABORT_CANDIDATES)}
+    return row | {
+        "cluster": "c", "topic": "orders", "partition": 3, "producer_id": 7, "producer_epoch": 2,
+        "coordinator_epoch": -1, "start_offset": 42, "cause": "NEVER_ADDED", "confidence": "HIGH", "reason": "why",
+        "as_of": datetime(2026, 11, 21, tzinfo=UTC), "records": 1, "bytes": 70, "held_back_offsets": 5,
+        "opened_file": "broker-1/orders-3/00000000000000000000.log", "opened_position": 9,
+        "detected_at": datetime(2026, 11, 21, tzinfo=UTC), "status": "OPEN", "action": "ABORT",
+    } | values  # fmt: skip
+
+
+def run(script: str, folder: Path) -> list[list[str]]:
+    """Run a script with a `kafka-transactions.sh` that writes down its arguments; those of each call."""
+    tool = folder / "bin" / "kafka-transactions.sh"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\nprintf "%s\\0" "$@" >> "$CALLS"; printf "\\0" >> "$CALLS"\n')
+    tool.chmod(0o755)
+    calls = folder / "calls"
+    subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={"PATH": f"{tool.parent}:/usr/bin:/bin", "BOOTSTRAP_SERVER": "broker:9092", "CALLS": str(calls)},
+        check=True,
+    )
+    return [call.split("\0") for call in calls.read_text().removesuffix("\0\0").split("\0\0")]
+
+
+def test_a_line_is_what_the_tool_of_brokers_from_3_0_takes(tmp_path: Path) -> None:
+    (call,) = run(rendered([candidate()], "sh"), tmp_path)
+    assert call == ["--bootstrap-server", "broker:9092", "abort",
+                    "--topic", "orders", "--partition", "3", "--start-offset", "42"]  # fmt: skip
+
+
+def test_older_brokers_get_the_three_ids_and_an_unknown_coordinator_epoch_becomes_zero(tmp_path: Path) -> None:
+    (call,) = run(rendered([candidate()], "sh", older_brokers=True), tmp_path)
+    assert call[3:] == ["--topic", "orders", "--partition", "3", "--producer-id", "7", "--producer-epoch", "2",
+                        "--coordinator-epoch", "0"]  # fmt: skip
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_known_coordinator_epoch_is_never_made_larger(older: bool) -> None:
+    script = rendered([candidate(coordinator_epoch=5)], "sh", older_brokers=older)
+    assert ("--coordinator-epoch 5" in script) is older
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=repr)
+@pytest.mark.parametrize("column", ["topic", "transactional_id", "reason", "cluster", "opened_file"])
+def test_no_name_runs_as_shell(tmp_path: Path, name: str, column: str) -> None:
+    (call,) = run(rendered([candidate(**{column: name})], "sh"), tmp_path)
+    assert not (tmp_path / "owned").exists()
+    assert call[4] == (name if column == "topic" else "orders")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=repr)
+def test_comments_hold_no_control_or_direction_characters(name: str) -> None:
+    script = rendered([candidate(transactional_id=name, reason=name)], "sh")
+    comments = [line for line in script.splitlines() if line.startswith("#")]
+    assert "\u202e" not in "".join(comments)
+    assert len([line for line in script.splitlines() if "touch owned" in line and not line.startswith("#")]) == 0
+
+
+def test_each_line_stands_under_its_cause_and_evidence() -> None:
+    script = rendered([candidate(transactional_id="payments-1")], "sh")
+    comment = script.split("\n\n")[1]
+    assert "NEVER_ADDED (HIGH): why" in comment
+    assert "payments-1" in comment
+    assert "broker-1/orders-3/00000000000000000000.log at byte 9" in comment
+
+
+def test_nothing_to_abort_is_an_empty_script() -> None:
+    assert rendered([], "sh") == ""
+    assert json.loads(rendered([], "json")) == []
+
+
+def test_json_and_csv_hold_every_column() -> None:
+    names = [field.name for field in columns_of(ABORT_CANDIDATES)]
+    (row,) = json.loads(rendered([candidate(topic='a,"b"\nc')], "json"))
+    assert list(row) == names
+    assert row["as_of"] == "2026-11-21T00:00:00.000Z"
+    header, line = csv.reader(io.StringIO(rendered([candidate(topic='a,"b"\nc')], "csv")))
+    assert header == names
+    assert line[names.index("topic")] == 'a,"b"\nc'

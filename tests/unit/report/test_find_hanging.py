@@ -1,0 +1,52 @@
+"""`find-hanging` has Kafka's column names and ours, and no name changes the terminal."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from txnlog.errors import TableError
+from txnlog.report.find_hanging import late_transactions, rendered
+from txnlog.tables.layout import OPEN_TRANSACTIONS, Root, columns_of
+
+# The columns of `kafka-transactions.sh find-hanging` (`TransactionsCommand.FindHangingTransactionsCommand`).
+KAFKAS = ["Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp"]
+
+
+def late(**values: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {field.name: None for field in columns_of(OPEN_TRANSACTIONS)}
+    return row | {
+        "topic": "orders", "partition": 3, "producer_id": 7, "producer_epoch": 2, "coordinator_epoch": -1,
+        "start_offset": 42, "last_timestamp": datetime(2026, 11, 21, tzinfo=UTC), "open_for_ms": 7_200_000,
+        "cause": "NEVER_ADDED", "action": "ABORT", "confidence": "HIGH",
+    } | values  # fmt: skip
+
+
+def test_the_table_has_the_columns_of_kafkas_own_tool_and_ours() -> None:
+    header = rendered([], "table").split()
+    assert header == [*KAFKAS, "Duration(min)", "TransactionalId", "Cause", "Action", "Confidence"]
+
+
+def test_columns_stand_below_their_headings() -> None:
+    header, line = rendered([late(transactional_id="payments")], "table").splitlines()
+    for heading, value in (("Topic", "orders"), ("StartOffset", "42"), ("Duration(min)", "120"), ("Action", "ABORT")):
+        assert line[header.index(heading) :].startswith(value)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[31mred", "\u202edrow", "a\tb", "a\rb", "\ud800"])
+def test_a_row_stays_one_line_of_plain_characters(name: str) -> None:
+    lines = rendered([late(transactional_id=name)], "table").splitlines()
+    assert len(lines) == 2
+    assert lines[1].isprintable()
+
+
+def test_tables_that_are_not_there_are_named(tmp_path: Any) -> None:
+    with pytest.raises(TableError, match="there is no table runs in it: run `txnlog detect` first"):
+        late_transactions(Root(str(tmp_path)))
+
+
+def test_tables_by_catalog_and_schema_are_for_spark_sql() -> None:
+    with pytest.raises(TableError, match=r"main\.txnlog names a catalog and schema"):
+        late_transactions(Root("main.txnlog"))

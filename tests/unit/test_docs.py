@@ -1,0 +1,147 @@
+"""The documentation says what the code does: generated pages are equal to it, and the rest names everything."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import txnlog
+from txnlog.config import OPTIONS, detect_options, read_config
+from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
+from txnlog.detection.verdicts import RULES
+from txnlog.sources.manifest import read_manifest
+from txnlog.tables.layout import TABLES
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+VERDICTS = (ROOT / "docs/verdicts.md").read_text("utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+SETTINGS = sorted((ROOT / "conf").glob("*.toml"))
+TRUTH = json.loads((ROOT / "data/samples/kafka-3.5.2/truth.json").read_text("utf-8"))["open_transactions"]
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = _generator()
+
+
+def block(language: str, containing: str) -> str:
+    """The README's block of code of a language that contains something."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    [found] = [each for each in blocks if containing in each]
+    return str(found)
+
+
+def table_rows(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+@pytest.mark.parametrize("page", GENERATE.PAGES)
+def test_a_generated_page_is_what_the_code_declares(page: str) -> None:
+    written = (ROOT / "docs" / page).read_text("utf-8")
+    assert written == GENERATE.PAGES[page](), "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize("command", GENERATE.commands())
+def test_every_flag_is_in_the_readme(command: str) -> None:
+    flags = {flag for action in GENERATE.commands()[command]._actions for flag in action.option_strings}
+    assert {flag for flag in flags - {"-h", "--help"} if f"`{flag}`" not in README} == set()
+
+
+def test_every_command_is_in_the_readme() -> None:
+    assert [name for name in GENERATE.commands() if f"txnlog {name}" not in README] == []
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_the_readme_has_each_cause_with_its_action(cause: Cause) -> None:
+    rows = [row for row in table_rows(README) if row[0] == f"`{cause}`"]
+    assert [row[1] for row in rows] == [f"`{ACTION_OF[cause]}`"]
+
+
+@pytest.mark.parametrize("name", [*Action, *Confidence])
+def test_actions_are_explained_in_the_readme_and_confidences_in_the_verdicts(name: str) -> None:
+    text = README if name in set(Action) else VERDICTS
+    assert [row[0] for row in table_rows(text)].count(f"`{name}`") == 1
+
+
+def test_the_rules_stand_in_the_docs_in_their_order() -> None:
+    rows = [row for row in table_rows(VERDICTS) if row[0].isdecimal()]
+    documented = [tuple(row[:3]) for row in rows]
+    assert documented == [
+        (str(number), f"`{rule.cause}`", f"`{ACTION_OF[rule.cause]}`") for number, rule in enumerate(RULES, 1)
+    ]
+
+
+def test_each_exit_code_is_in_the_readme() -> None:
+    documented = {row[0]: row[1] for row in table_rows(README) if row[0].isdecimal()}
+    assert documented == {str(code): meaning for code, meaning in GENERATE.exit_codes().items()}
+
+
+def test_each_table_is_in_the_readme() -> None:
+    assert [table.name for table in TABLES if f"`{table.name}`" not in README] == []
+
+
+def test_the_output_in_the_readme_is_what_the_sample_holds() -> None:
+    lines = [line.split() for line in block("", "Duration(min)").splitlines()[2:]]
+    shown = [(line[0], int(line[1]), int(line[2]), line[-2], line[-1]) for line in lines]
+    late = [each for each in TRUTH if each["late"]]
+    names = ("topic", "partition", "start_offset", "cause", "action")
+    assert shown == sorted(tuple(each[name] for name in names) for each in late)
+
+
+def test_the_manifest_in_the_readme_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "dump.toml").write_text(block("toml", "[copies."), "utf-8")
+    manifest = read_manifest(tmp_path)
+    assert manifest.cluster == "payments"
+    assert manifest.transaction_max_timeout_ms == 900_000
+    assert {folder: time.ended is not None for folder, time in manifest.copies.items()} == {
+        "broker-1": True,
+        "broker-2": True,
+    }
+
+
+def test_what_the_copy_script_writes_can_be_read(tmp_path: Path) -> None:
+    printed = re.search(r"printf '(.*?)'", block("bash", "rsync"))
+    assert printed is not None
+    text = printed[1].replace("\\n", "\n") % ("3", "2026-11-21T02:00:04.120Z", "2026-11-21T02:03:37.908Z")
+    (tmp_path / "dump.toml").write_text(text, "utf-8")
+    assert list(read_manifest(tmp_path).copies) == ["broker-3"]
+
+
+@pytest.mark.parametrize("path", SETTINGS, ids=lambda path: path.name)
+def test_a_file_of_settings_can_be_used_as_it_is(path: Path) -> None:
+    options = detect_options({}, path)
+    assert options.dump
+    assert set(read_config(path)) <= {option.key for option in OPTIONS}
+
+
+def test_the_nightly_settings_have_each_key_with_a_comment_and_a_value_that_is_right(tmp_path: Path) -> None:
+    lines = (ROOT / "conf/nightly.toml").read_text("utf-8").splitlines()
+    places = {match[1]: place for place, line in enumerate(lines) if (match := re.match(r"#?(\w+) = ", line))}
+    assert set(places) == {option.key for option in OPTIONS}
+    assert [key for key, place in places.items() if not lines[place - 1].startswith("# ")] == []
+    everything = tmp_path / "all.toml"
+    everything.write_text("\n".join(lines[place].removeprefix("#") for place in places.values()), "utf-8")
+    detect_options({}, everything)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_names_the_wheel_of_this_version() -> None:
+    assert f"txnlog-{txnlog.__version__}-py3-none-any.whl" in README

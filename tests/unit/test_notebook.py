@@ -1,0 +1,144 @@
+"""The notebook, run cell by cell on a real dump; what it answers is what the sample's truth says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from txnlog.sources import reading
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "jobs/notebooks/hanging_transactions.py"
+SAMPLE = ROOT / "data/samples/kafka-3.5.2"
+HEADER, SEPARATOR, MAGIC = "# Databricks notebook source\n", "\n# COMMAND ----------\n", "# MAGIC"
+TRUTH = json.loads((SAMPLE / "truth.json").read_text("utf-8"))["open_transactions"]
+
+
+def cells() -> list[str]:
+    """The cells of code; those of text are comments, and empty when those are gone."""
+    text = NOTEBOOK.read_text("utf-8").removeprefix(HEADER)
+    return [cell for cell in text.split(SEPARATOR) if not cell.strip().startswith(MAGIC)]
+
+
+def run(cell: str, names: dict[str, Any]) -> None:
+    exec(compile(cell, str(NOTEBOOK), "exec"), names)
+
+
+@pytest.fixture(scope="module")
+def names(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What the notebook's names stand for when all cells have run."""
+    found: dict[str, Any] = {"spark": spark, "__name__": "notebook"}
+    setup, *others = cells()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TXNLOG_DUMP", str(SAMPLE))
+        environment.setenv("TXNLOG_TABLES", str(tmp_path_factory.mktemp("tables")))
+        environment.setenv("TXNLOG_TRANSACTIONAL_ID", "lost-commit-id")
+        environment.setenv("MPLBACKEND", "Agg")
+        run(setup, found)
+        found |= {"show": shown, "show_as_text": found["show"]}
+        for cell in others:
+            run(cell, found)
+        yield found
+        ANSWERS.clear()
+
+
+# What the notebook has shown, by frame: to ask each question twice takes twice the time.
+ANSWERS: dict[int, tuple[DataFrame, list[dict[str, Any]]]] = {}
+
+
+def shown(frame: DataFrame) -> None:
+    ANSWERS[id(frame)] = frame, rows(frame)
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    if id(frame) in ANSWERS:
+        return ANSWERS[id(frame)][1]
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+@pytest.mark.parametrize("question", ["hanging", "held_back", "late_writes", "history", "troubles"])
+def test_sql_and_pyspark_give_the_same_answer(names: dict[str, Any], question: str) -> None:
+    assert rows(names[f"{question}_sql"]) == rows(names[question])
+
+
+def test_outside_databricks_a_frame_is_shown_as_text(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    names["show_as_text"](names["wanted"])
+    assert "lost-commit-id" in capsys.readouterr().out
+
+
+def test_what_hangs_and_what_to_do_is_what_the_sample_says(names: dict[str, Any]) -> None:
+    wanted = {(each["topic"], each["partition"], each["cause"], each["action"]) for each in TRUTH if each["late"]}
+    found = {(row["topic"], row["partition"], row["cause"], row["action"]) for row in rows(names["hanging"])}
+    assert found == wanted
+
+
+def test_of_two_open_transactions_the_first_holds_the_partition_back(names: dict[str, Any]) -> None:
+    [crowded] = [row for row in rows(names["held_back"]) if row["topic"] == "crowded"]
+    assert crowded["last_stable_offset"] == 2
+    assert crowded["holder"]["transactional_id"] == "crowded-late"
+    assert crowded["open_behind"] == 1
+
+
+def test_late_writes_are_those_of_the_sample_and_no_others(names: dict[str, Any]) -> None:
+    wanted = {
+        (each["topic"], each["partition"], each["producer_id"], each["start_offset"])
+        for each in TRUTH
+        if each["cause"] == "LATE_WRITE_AFTER_END"
+    }
+    found = rows(names["late_writes"])
+    assert {(row["topic"], row["partition"], row["producer_id"], row["first_offset"]) for row in found} == wanted
+
+
+def test_the_history_of_an_id_shows_that_its_transaction_was_committed(names: dict[str, Any]) -> None:
+    found = rows(names["history"])
+    assert [row["state"] for row in found][-2:] == ["PrepareCommit", "CompleteCommit"]
+    assert "lost-commit-0" in found[-2]["listed"].split()
+
+
+def test_a_whole_dump_has_no_troubles(names: dict[str, Any]) -> None:
+    assert rows(names["troubles"]) == []
+
+
+def test_a_damaged_segment_and_a_missing_coordinator_are_troubles(
+    names: dict[str, Any], spark: SparkSession, tmp_path: Path
+) -> None:
+    dump = shutil.copytree(SAMPLE, tmp_path / "dump")
+    shutil.rmtree(dump / "broker-1/__transaction_state-7")
+    segment = dump / "broker-1/plain-0/00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes()[:-1] + b"\xff")
+    damaged = names | {"dump_files": reading.dump_files(spark, str(dump))}
+    damaged["dump_files"].createOrReplaceTempView("dump_files")
+    for cell in cells():
+        if "troubles" in cell:
+            run(cell, damaged)
+    found = [row["file"] for row in rows(damaged["troubles"])]
+    assert found == ["__transaction_state-7", "broker-1/plain-0/00000000000000000000.log"]
+    assert rows(damaged["troubles_sql"]) == rows(damaged["troubles"])
+
+
+def test_what_is_open_at_the_end_of_the_plot_is_what_the_sample_leaves_open(names: dict[str, Any]) -> None:
+    assert rows(names["open_over_time"])[-1]["open"] == len(TRUTH)
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="the plot needs the extra `notebook`")
+def test_the_plot_has_a_line(names: dict[str, Any]) -> None:
+    [axes] = names["figure"].axes
+    assert [line.get_label() for line in axes.lines] == ["sample-3.5.2"]
+
+
+@pytest.mark.parametrize("word", [".rdd", "sparkContext", ".persist(", ".cache(", "_jvm"])
+def test_nothing_in_it_needs_classic_compute(word: str) -> None:
+    assert all(word not in cell for cell in cells())
+
+
+def test_it_is_in_databricks_source_form() -> None:
+    text = NOTEBOOK.read_text("utf-8")
+    assert text.startswith(HEADER)
+    assert text.count(SEPARATOR.strip()) >= 15
