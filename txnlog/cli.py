@@ -13,7 +13,7 @@ from typing import Any
 
 import txnlog
 from txnlog.config import OPTIONS, DetectOptions, detect_options
-from txnlog.errors import SparkFailure, TxnlogError
+from txnlog.errors import SparkError, TxnlogError
 from txnlog.report import abort_list, find_hanging
 from txnlog.report.output import printable
 from txnlog.sources.opener import local_path
@@ -139,7 +139,7 @@ def _detect(parsed: argparse.Namespace) -> None:
             announce("start Spark")
             outcome = run(session(), options, announce)
     except PySparkException as error:
-        raise SparkFailure(f"Spark: {str(error).strip().splitlines()[0]}") from error
+        raise SparkError(f"Spark: {str(error).strip().splitlines()[0]}") from error
     _print_outcome(outcome.runs, options)
 
 

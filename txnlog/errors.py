@@ -27,7 +27,7 @@ class DumpError(TxnlogError):
     exit_code = 2
 
 
-class SparkFailure(TxnlogError):
+class SparkError(TxnlogError):
     """Spark failed in the middle of a job; the log has the rest."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,11 +130,11 @@ def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:
 
 
 @pytest.fixture(scope="module")
-def after_rerun(spark: SparkSession, tables: Root) -> Iterator[dict[str, tuple[int, int]]]:
+def after_rerun(spark: SparkSession, tables: Root) -> dict[str, tuple[int, int]]:
     tracked = (OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES, TRANSACTIONAL_IDS, RUNS)
     before = {table.name: version(tables, table) for table in tracked}
     detected(spark, SAMPLES, Path(tables.text))
-    yield {table.name: (before[table.name], version(tables, table)) for table in tracked}
+    return {table.name: (before[table.name], version(tables, table)) for table in tracked}
 
 
 def test_a_rerun_on_the_same_dump_commits_nothing_but_its_run(after_rerun: dict[str, tuple[int, int]]) -> None:

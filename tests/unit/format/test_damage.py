@@ -111,7 +111,7 @@ def lying_headers(size: int) -> bytes:
     content = bytearray()
     while size - len(content) > 61:
         content += with_length(data(1), size - len(content) - 12)[:61]
-    return bytes(content)
+    return bytes(content).ljust(size, b"x")
 
 
 def every_other_length_damaged(size: int) -> bytes:
