@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from tests.logs_in_words import MINUTE, START, CoordinatorLog, PartitionLog, Rows
+from tests.logs_as_rows import CoordinatorLog, PartitionLog, Rows
+from tests.logs_in_words import MINUTE, START
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.schema import spark_schema

@@ -95,7 +95,7 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"):
         store.ensure()
-    with _facts(spark, options, dump, store, clusters) as facts:
+    with _kept(_with_memory(facts_of(spark, options, dump), store, clusters)) as facts:
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
         with steps.step("write the verdicts"):
@@ -109,37 +109,45 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
             return _write_runs(spark, store, options, rows, started, steps)
 
 
-@contextmanager
-def _facts(
-    spark: SparkSession, options: DetectOptions, dump: Inventory, store: Store, clusters: list[str]
-) -> Iterator[Facts]:
-    """The DataFrames of the dump; those that are used several times are kept in memory or on disk meanwhile."""
+def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
+    """The facts of a dump, and nothing of earlier runs."""
     shared: dict[str, Any] = {"cluster": options.cluster, "coordinator_partitions": options.coordinator_partitions}
-    batches = _kept(reading.batches(spark, options.dump, **shared))
-    states = _kept(reading.transaction_states(spark, options.dump, **shared))
-    files = _kept(reading.dump_files(spark, options.dump, **shared))
-    try:
-        yield Facts(
-            batches=batches,
-            transaction_states=states,
-            producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
-            aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
-            checkpoints=reading.checkpoints(spark, options.dump, **shared),
-            dump_files=files,
-            log_dirs=spark.createDataFrame([_log_dir(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
-            remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
-        )
-    finally:
-        for frame in (batches, states, files):
-            frame.unpersist()
+    return Facts(
+        batches=reading.batches(spark, options.dump, **shared),
+        transaction_states=reading.transaction_states(spark, options.dump, **shared),
+        producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
+        aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
+        checkpoints=reading.checkpoints(spark, options.dump, **shared),
+        dump_files=reading.dump_files(spark, options.dump, **shared),
+        log_dirs=spark.createDataFrame([_log_dir(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
+    )
 
 
-def _kept(frame: DataFrame) -> DataFrame:
+def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
+    """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
+    seen = store.read(OPEN_TRANSACTIONS, clusters).withColumn("seen_at", F.unix_millis("as_of"))
+    return dataclasses.replace(
+        facts,
+        remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
+        sightings=seen.select(*OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at"),
+    )
+
+
+@contextmanager
+def _kept(facts: Facts) -> Iterator[Facts]:
+    """The facts; the frames that are used several times are kept in memory or on disk meanwhile."""
+    names = ("batches", "transaction_states", "dump_files")
     try:
-        return frame.persist()
+        kept = {name: getattr(facts, name).persist() for name in names}
     except PySparkException:
-        # Serverless compute keeps nothing: the frame is computed anew each time, which is slower and just as right.
-        return frame
+        # Serverless compute keeps nothing: frames are computed anew each time, which is slower and just as right.
+        yield facts
+        return
+    try:
+        yield dataclasses.replace(facts, **kept)
+    finally:
+        for frame in kept.values():
+            frame.unpersist()
 
 
 def _log_dir(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:

@@ -166,7 +166,8 @@ def test_a_later_dump_resolves_what_it_shows_ended(later_night: Root) -> None:
 
 
 def test_a_dump_that_covers_less_resolves_nothing_outside_itself(later_night: Root) -> None:
-    rest = rows(later_night, ABORT_CANDIDATES, "cluster = 'sample-3.5.2' AND NOT (producer_id = 1011)")
+    rest = rows(later_night, ABORT_CANDIDATES, "cluster = 'sample-3.5.2' AND NOT (producer_id = 1011)"
+                " AND detected_at < '2026-11-22'")  # fmt: skip
     assert len(rest) == 10
     assert {row["status"] for row in rest} == {"OPEN"}
     others = rows(later_night, ABORT_CANDIDATES, "cluster <> 'sample-3.5.2' AND status <> 'OPEN'")
@@ -177,6 +178,12 @@ def test_nights_can_be_compared(later_night: Root) -> None:
     seen = rows(later_night, OPEN_TRANSACTIONS, "topic = 'never-added' AND partition = 0 AND cluster = 'sample-3.5.2'")
     assert len({row["as_of"] for row in seen}) == 2
     assert {row["start_offset"] for row in seen} == {0}
+
+
+def test_what_an_earlier_dump_saw_bounds_the_age_where_timestamps_cannot(later_night: Root) -> None:
+    seen = rows(later_night, OPEN_TRANSACTIONS, "producer_id = 1028 AND cluster = 'sample-3.5.2'", "as_of")
+    assert [row["timestamps_trusted"] for row in seen] == [False, False]
+    assert [(row["cause"], row["action"]) for row in seen] == [("TOO_YOUNG", "WAIT"), ("NEVER_ADDED", "ABORT")]
 
 
 def test_the_older_dump_does_not_open_again_what_the_newer_one_resolved(spark: SparkSession, later_night: Root) -> None:

@@ -41,7 +41,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str | Path) -> su
         env=inherited | {k: str(v) for k, v in environment.items()},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
 

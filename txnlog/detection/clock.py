@@ -60,13 +60,22 @@ def with_bounds(transactions: DataFrame, stamps: DataFrame, clock_skew_ms: int) 
     )
 
 
+def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
+    """Add `seen_at` (ms): when an earlier dump first showed the same transaction with the same batches."""
+    if sightings is None:
+        return transactions.withColumn("seen_at", F.lit(None).cast("bigint"))
+    same = [*KEY, "start_offset", "batches", "bytes"]
+    earlier = sightings.join(F.broadcast(transactions.select(*same, "as_of")), same, "inner").where("seen_at < as_of")
+    return transactions.join(earlier.groupBy(*same).agg(F.min("seen_at").alias("seen_at")), same, "left")
+
+
 def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     """Add when the transaction was last written to, as far as it can be known (ms).
 
     `timestamps_trusted`: the producer's times agree with the broker's around them. `last_activity`: the time that the
     age counts from; where the producer's cannot be trusted, the latest time that a broker's clock puts before it.
-    `appended_by`: a time before which the last batch was certainly written. `started_after`: one after which the
-    first batch was.
+    `appended_by`: a time before which the last batch was certainly written, at the latest when an earlier dump showed
+    it (`seen_at`). `started_after`: one after which the first batch was.
     """
     agrees = (
         F.expr("last_timestamp >= 0")
@@ -80,7 +89,7 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
         transactions.withColumn("known_before", F.greatest("stamp_before", "known_since"))
         .withColumn("timestamps_trusted", F.coalesce(F.col("is_log_append_time") | agrees, F.lit(False)))
         .withColumn("last_activity", _either(trusted, F.col("last_timestamp"), F.col("known_before")))
-        .withColumn("appended_by", _either(trusted, F.col("last_timestamp"), F.col("stamp_after")))
+        .withColumn("appended_by", _either(trusted, F.col("last_timestamp"), F.least("stamp_after", "seen_at")))
         .withColumn(
             "started_after",
             _either(

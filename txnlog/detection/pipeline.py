@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.clock import broker_times, with_activity, with_bounds
+from txnlog.detection.clock import broker_times, with_activity, with_bounds, with_sightings
 from txnlog.detection.coordinator import chosen_states, coordinator_coverage
 from txnlog.detection.copies import PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
@@ -24,7 +24,8 @@ class Facts:
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions. `remembered` has (cluster, producer_id, transactional_id)
-    of earlier runs: it names an id that its coordinator has forgotten, and proves nothing.
+    of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
+    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms).
     """
 
     batches: DataFrame
@@ -35,6 +36,7 @@ class Facts:
     dump_files: DataFrame
     log_dirs: DataFrame
     remembered: DataFrame | None = None
+    sightings: DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,11 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     found = settle(open_transactions(facts.batches, facts.producer_snapshots, copies))
     placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
-    dated = settle(known.transform(with_bounds, stamps, skew_ms).transform(with_activity, skew_ms))
+    dated = settle(
+        known.transform(with_bounds, stamps, skew_ms)
+        .transform(with_sightings, facts.sightings)
+        .transform(with_activity, skew_ms)
+    )
     judged = settle(
         dated.transform(with_index, facts.aborted_transactions, copies)
         .transform(with_pending, readable, stamps, skew_ms)

@@ -204,15 +204,15 @@ RULES: tuple[Rule, ...] = (
         "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
     ),
     Rule(
-        Cause.SKEW,
-        "NOT is_seen_by_coordinator",
-        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
-    ),
-    Rule(
         Cause.COVERAGE_GAP,
         "NOT is_known AND size(missing_coordinators) > 0",
         "concat('no coordinator in the dump knows the producer id, but __transaction_state lacks partitions ', "
         "array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', ''))",
+    ),
+    Rule(
+        Cause.SKEW,
+        "NOT is_seen_by_coordinator",
+        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
     ),
     Rule(
         Cause.CORRUPT_INPUT,
@@ -331,12 +331,13 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
 
 
 def _with_conditions(transactions: DataFrame) -> DataFrame:
-    for name, condition in CONDITIONS.items():
-        value = F.expr(condition)
-        transactions = transactions.withColumn(
-            name, value if name in _NUMBERS else F.coalesce(value.cast("boolean"), F.lit(False))
-        )
-    return transactions
+    # One projection, in which each alias may use those before it: a projection each would be analysed anew each time.
+    return transactions.selectExpr("*", *(_expression(name, condition) for name, condition in CONDITIONS.items()))
+
+
+def _expression(name: str, condition: str) -> str:
+    value = condition if name in _NUMBERS else f"coalesce(cast(({condition}) AS boolean), false)"
+    return f"{value} AS {name}"
 
 
 def _first_rule() -> Column:

@@ -116,7 +116,10 @@ def test_compacted_history_can_be_accepted_for_ids_that_nobody_knows(found: Foun
     [
         pytest.param((900, 910), None, (900, "manifest", 900, 910), id="the manifest says from when to when"),
         pytest.param(
-            (900, None), None, (900, "manifest", 890, 910), id="the manifest has one time: ten minutes either way"
+            (900, None),
+            None,
+            (900, "manifest", 890, 910),
+            id="the manifest has one time: ten minutes either way",
         ),
         pytest.param((900, 910), 800, (800, "option", 790, 810), id="the option overrides the manifest"),
         pytest.param((None, None), None, (700, "latest file time", 690, 710), id="nobody says: the latest file"),

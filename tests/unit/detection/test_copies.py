@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
-from tests.logs_in_words import NOTHING_FOLLOWS
+from tests.logs_as_rows import NOTHING_FOLLOWS
 
 
 def copies(says: str, first: str, second: str, broker: str, because: str, opens: int) -> Case:

@@ -96,6 +96,8 @@ SKEW = [
               (100.05, 150), "SKEW UNDETERMINED"),
     elsewhere("40: the coordinator was copied a minute after the data was written", "data(0)@100", "empty@50",
               (101, 150), "NEVER_ADDED ABORT"),
+    Case("skew: 40: one of several coordinators was copied before the data was written", "data(0)@100", "",
+         coordinators=2, logs={f"{COORDINATOR_TOPIC}-1@2": ""}, copied={"2": (90, 95)}, want="SKEW UNDETERMINED"),
     elsewhere("41: committed while the partition was copied", "data(0)@900",
               "empty@50 ongoing@899[orders-0] prepare_commit@1001 complete@1001", (1020, 1030), "SKEW UNDETERMINED"),
     elsewhere("41: aborted after the partition was copied", "data(0)@900",
@@ -115,7 +117,10 @@ SKEW = [
 def partition(says: str, orders: str, want: str, **more: str) -> Case:
     """A producer id that nobody knows, in a partition that may not be whole."""
     return Case(
-        f"partition: {says}", orders, logs={f"orders-0@{place[-1]}": log for place, log in more.items()}, want=want
+        f"partition: {says}",
+        orders,
+        logs={f"orders-0@{place[-1]}": log for place, log in more.items()},
+        want=want,
     )
 
 
@@ -178,7 +183,7 @@ COORDINATORS = [
     coordinators("nobody knows it, one has gaps that no cleaner left", f"{OF_ANOTHER} skip(9) empty@20", CORRUPT),
     Case("coordinators: a copy of an earlier leader of the id's own is longer", "data(0)@100", "empty(coordinator=2)@50",
          logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@99[orders-0]"}, want=CORRUPT),
-    Case("coordinators: none is in the dump", "data(0)@100", None, want="SKEW UNDETERMINED"),
+    Case("coordinators: none is in the dump", "data(0)@100", None, want=GAP),
     # 46: what a coordinator still owns is never to be aborted.
     coordinators("46: an ongoing transaction", LISTED, "STUCK_ONGOING FENCE"),
     coordinators("46: a pending commit", f"{LISTED} prepare_commit@101", "STUCK_PREPARE MOVE_COORDINATOR"),

@@ -32,7 +32,12 @@ CASES = [
     Case(
         "impact: from the log start where it starts below",
         "segment(10) snapshot(10, open=4)@100 plain(10..14, bytes=50)",
-        want={"last_stable_offset": 10, "held_back_offsets": 5, "held_back_records": 5, "held_back_bytes": 50},
+        want={
+            "last_stable_offset": 10,
+            "held_back_offsets": 5,
+            "held_back_records": 5,
+            "held_back_bytes": 50,
+        },
     ),
     Case(
         "impact: not what could not be read",

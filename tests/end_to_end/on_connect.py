@@ -1,0 +1,29 @@
+"""Run by `test_platforms.py` in a process of its own: a dump through Spark Connect, readers and detection."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from txnlog.config import detect_options
+from txnlog.detection.pipeline import detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.job import facts_of
+from txnlog.settle import settled
+from txnlog.sources import reading
+from txnlog.sources.inventory import inventory
+
+dump = sys.argv[1]
+spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
+readers = (
+    reading.batches, reading.transaction_states, reading.producer_snapshots,
+    reading.aborted_transactions, reading.checkpoints, reading.dump_files,
+)  # fmt: skip
+counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
+options = detect_options({"dump": dump, "tables": "unused"})
+found = detect(facts_of(spark, options, inventory(Path(dump))), Thresholds(), settled).transactions
+rows = found.select("topic", "partition", "producer_id", "start_offset", "cause", "action").collect()
+print(json.dumps({"session": type(spark).__module__, "counts": counts, "rows": [row.asDict() for row in rows]}))

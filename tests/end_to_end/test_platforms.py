@@ -1,0 +1,86 @@
+"""The same code on other Sparks: Spark Connect, and `spark-submit` with the wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from txnlog.jars import delta_jars
+from txnlog.report import find_hanging
+from txnlog.sources.data_sources import SOURCES
+from txnlog.tables.layout import Root
+
+ROOT = Path(__file__).parents[2]
+DUMP = ROOT / "data" / "samples" / "kafka-3.5.2-torn"
+TRUTH = json.loads((DUMP / "truth.json").read_text())["open_transactions"]
+COMPARED = ("topic", "partition", "producer_id", "start_offset", "cause", "action")
+EXPECTED = {tuple(each[name] for name in COMPARED) for each in TRUTH}
+
+
+def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=kept | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"} | environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def test_readers_and_detection_give_the_same_on_spark_connect(tmp_path: Path) -> None:
+    done = run([sys.executable, str(Path(__file__).with_name("on_connect.py")), str(DUMP)], tmp_path)
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert answer["session"] == "pyspark.sql.connect.session"
+    assert {tuple(row[name] for name in COMPARED) for row in answer["rows"]} == EXPECTED
+    for source in SOURCES:
+        reader = source({"path": str(DUMP)})
+        rows = sum(batch.num_rows for batch in reader.rows(reader.wanted_files()))
+        assert answer["counts"][source.short_name.removeprefix("txnlog_")] == rows
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    run(command, folder)
+    (built,) = folder.glob("txnlog-*.whl")
+    return built
+
+
+def test_the_wheel_brings_no_spark(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as content:
+        (metadata,) = [name for name in content.namelist() if name.endswith("METADATA")]
+        required = [line for line in content.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
+        assert not [line for line in required if ("spark" in line or "pandas" in line) and "extra ==" not in line]
+        assert "txnlog/conf/log4j2.properties" in content.namelist()
+
+
+def test_spark_submit_runs_the_job_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    config = tmp_path / "night.toml"
+    config.write_text(f'dump = "{DUMP}"\ntables = "{tmp_path / "tables"}"\n')
+    job = tmp_path / "job.py"
+    source = (ROOT / "jobs" / "detect_hanging_transactions.py").read_text()
+    job.write_text(f"import txnlog; assert '.whl' in txnlog.__file__, txnlog.__file__\n{source}")
+    jars = ",".join(map(str, delta_jars()))
+    submit = Path(sys.executable).with_name("spark-submit")
+    done = run(
+        [str(submit), "--master", "local[2]", "--properties-file", str(ROOT / "conf" / "spark-defaults.conf"),
+         "--jars", jars, "--py-files", str(wheel), str(job), "--config", str(config)],
+        tmp_path,
+        SPARK_CONF_DIR=str(ROOT / "conf"),
+    )  # fmt: skip
+    assert "7 open transactions, 7 late, 2 to abort, 5 undetermined" in done.stdout
+    found = find_hanging.late_transactions(Root(str(tmp_path / "tables")))
+    assert {tuple(row[name] for name in COMPARED) for row in found} == EXPECTED
+    assert all(line.startswith("{") for line in done.stderr.splitlines() if " WARN " in line or '"level"' in line)
