@@ -26,7 +26,11 @@ def coordinator_value(state: TransactionState, version: int = 0, unknown_tags: M
     if version == 0:
         return fixed + status + _partitions(topics) + times
     return (
-        fixed + status + _flexible_partitions(topics, unknown_tags) + times + _tags(_known_tags(state) | unknown_tags)
+        fixed
+        + status
+        + _flexible_partitions(topics, unknown_tags)
+        + times
+        + _tags({**_known_tags(state), **unknown_tags})
     )
 
 

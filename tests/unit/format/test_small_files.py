@@ -51,7 +51,7 @@ def test_every_flipped_bit_of_a_snapshot_is_an_error() -> None:
         flipped = bytearray(SNAPSHOT)
         flipped[bit // 8] ^= 1 << bit % 8
         with pytest.raises(FormatError):
-            snapshot_entries(flipped)
+            snapshot_entries(bytes(flipped))
 
 
 @pytest.mark.parametrize("count", [0, 2, -1, 2**31 - 1, -(2**31)])

@@ -89,4 +89,5 @@ def test_a_folder_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) ->
 
 
 def test_an_empty_folder_is_an_empty_dump(tmp_path: Path) -> None:
-    assert inventory(tmp_path).files == inventory(tmp_path).log_dirs == ()
+    found = inventory(tmp_path)
+    assert (found.files, found.log_dirs) == ((), ())
