@@ -47,6 +47,7 @@ CASES = [
     Case("3: data behind the marker of an empty transaction is open", "abort(0) data(1)", want="open(1)"),
     # 4: what the cleaner leaves
     Case("4: a control batch that has lost its record closes nothing", "data(0) control(1)", want="open(0)"),
+    Case("4: a control batch that has lost its record opens nothing", "commit(0) control(1)", want=""),
     Case("4: a data batch without records opens one", "data(0, records=0)", want="open(0)"),
     Case("4: a data batch without records is closed by a marker", "data(0, records=0) commit(1)", want=""),
     # 5: idempotent producers
