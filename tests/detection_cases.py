@@ -62,6 +62,7 @@ class Case:
     max_timeout: int = 15
     modified: float = 1000
     remembered: str | None = None
+    seen: tuple[int, int, float] | None = None
 
 
 @dataclass(frozen=True)
