@@ -332,7 +332,9 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
 
 def _with_conditions(transactions: DataFrame) -> DataFrame:
     # One projection, in which each alias may use those before it: a projection each would be analysed anew each time.
-    return transactions.selectExpr("*", *(_expression(name, condition) for name, condition in CONDITIONS.items()))
+    # Dropped first, so that verdicts can be reached once more with other thresholds.
+    unjudged = transactions.drop(*CONDITIONS)
+    return unjudged.selectExpr("*", *(_expression(name, condition) for name, condition in CONDITIONS.items()))
 
 
 def _expression(name: str, condition: str) -> str:
