@@ -1,7 +1,9 @@
 """Real Kafka brokers on 127.0.0.1: format, start, stop, pause, and Kafka's own tools against them."""
 
 import base64
+import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -10,7 +12,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,11 +30,28 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from protocol import Client
 
+from txnlog import ivy
+from txnlog.ivy import Artifact, Excluded
+from txnlog.java import java
+
 HOST = "127.0.0.1"
+PORTS = range(20_000, 30_000)
 RECIPES_FOLDER = Path(__file__).resolve().parent
 REPOSITORY = RECIPES_FOLDER.parents[2]
 CONTROLLER_NODE = 1
 TRANSACTIONS_COMMAND = "org.apache.kafka.tools.TransactionsCommand"
+# Most of a tool's time is its start, which the second compiler only makes longer.
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+LOGGING = (
+    Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
+    Artifact("ch.qos.reload4j", "reload4j", "1.2.25"),  # brokers before 4.0 call log4j itself besides slf4j
+)
+LEFT_OUT = (
+    # One slf4j binding only, or which one is taken depends on the order of the class path.
+    Excluded("org.slf4j", "slf4j-reload4j"),
+    # Only a tool for Kafka Connect needs it, and it brings half of all jars.
+    Excluded("org.apache.kafka", "connect-runtime"),
+)
 SETTINGS = {
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
@@ -59,39 +78,34 @@ def jars(release: str) -> Path:
     folder = REPOSITORY / "build" / "kafka" / release / "libs"
     if not folder.is_dir():
         fetched = folder.with_name(f"libs-{os.getpid()}")
-        command = [
-            "mvn",
-            "--quiet",
-            "--batch-mode",
-            "--file",
-            str(RECIPES_FOLDER / "pom.xml"),
-            "dependency:copy-dependencies",
-        ]
-        subprocess.run([*command, f"-Dkafka.version={release}", f"-DoutputDirectory={fetched}"], check=True)
+        kafka = [Artifact("org.apache.kafka", name, release) for name in ("kafka_2.13", "kafka-tools")]
+        ivy.fetch([*kafka, *LOGGING], fetched, transitive=True, excluded=LEFT_OUT)
         fetched.rename(folder)
     return folder
 
 
-def java(release: str, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
+@cache
+def java_executable() -> Path:
+    """The Java that Spark uses, too."""
+    return java().executable
+
+
+def java_command(release: str, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
     """Command line of one of the release's programs."""
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-    return [
-        "java",
-        f"-Xmx{heap}",
-        "-XX:+UseSerialGC",
-        quiet,
-        "-cp",
-        f"{jars(release)}/*",
-        main_class,
-        *arguments,
-    ]
+    options = [f"-Xmx{heap}", *JAVA_OPTIONS]
+    return [str(java_executable()), *options, "-cp", f"{jars(release)}/*", main_class, *arguments]
 
 
 def free_port() -> int:
-    """A port that nothing listens on just now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """A port that nothing listens on just now.
+
+    It lies below those that outgoing connections are given, so that a broker has it back when it starts again.
+    """
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise RuntimeError(f"no port is free among {PORTS}")
 
 
 def new_cluster_id() -> str:
@@ -214,7 +228,7 @@ class Cluster:
         """Start brokers and wait until the cluster lists them."""
         for node_id in node_ids:
             node = self.nodes[node_id]
-            command = java(self.release, "kafka.Kafka", str(node.folder / "server.properties"), heap="384m")
+            command = java_command(self.release, "kafka.Kafka", str(node.folder / "server.properties"), heap="384m")
             with (node.folder / "broker.log").open("ab") as log:
                 node.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self._wait_for(set(node_ids))
@@ -285,7 +299,7 @@ class Cluster:
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """What one of Kafka's programs prints."""
-        command = java(self.release, main_class, *arguments)
+        command = java_command(self.release, main_class, *arguments)
         finished = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
         if finished.returncode:
             raise RuntimeError(f"{main_class} {' '.join(arguments)}\n{finished.stdout}{finished.stderr}")
