@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Its existence says that everything is installed and fetched: with it, nothing here uses the network.
+# Its existence says that everything is installed and fetched: with it, nothing here uses the network, but for the
+# first test-kafka, which fetches the jars of two releases of Kafka into build/kafka.
 READY := $(VENV)/.ready
 
 # Each is empty when all is well, else one line. They run before anything is downloaded.
@@ -16,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test broker-test lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,7 +31,7 @@ run: $(READY) ## find the hanging transactions of data/samples, tables in build/
 test: $(READY) ## all tests but those that need a Kafka broker; ARGS="-k words" for some
 	$(BIN)/pytest $(ARGS)
 
-broker-test: $(READY) ## the tests that need a Kafka broker
+test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; about ten minutes
 	$(BIN)/pytest -m kafka $(ARGS)
 
 lint: $(READY) ## ruff's rules, and who may import whom

@@ -23,10 +23,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cluster import RECIPES_FOLDER, REPOSITORY, TRANSACTIONS_COMMAND, Cluster, jars
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from cluster import RECIPES_FOLDER, REPOSITORY, TRANSACTIONS_COMMAND, Cluster, java_command
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from deltalake import DeltaTable
-from dump import Sample, partition_leaders
+from dump import partition_leaders
 from lab import Hanging, Lab, wait_until
 from make import WAIT_SECONDS, start
 from recipes import LOG, RECIPES, Recipe
@@ -34,7 +34,7 @@ from recipes import LOG, RECIPES, Recipe
 NAMES = ("kafka-3.5.2", "kafka-4.3.0")
 COMMAND = "kafka-transactions.sh"
 SHIM = """#!/bin/sh
-exec java -Xmx256m -XX:+UseSerialGC -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp '{libs}/*' {main_class} "$@"
+exec {command} "$@"
 """
 Place = tuple[str, int]
 
@@ -56,8 +56,9 @@ class Transaction(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Where a partition ends for read_committed consumers, and where for all others."""
+    """Where a partition starts, where it ends for read_committed consumers, and where for all others."""
 
+    start: int
     stable: int
     log: int
 
@@ -84,7 +85,7 @@ class Record:
     scratch: Path
     lines: list[str] = field(default_factory=list)
     passed: int = 0
-    failed: int = 0
+    failures: list[str] = field(default_factory=list)
 
     def say(self, text: str = "") -> None:
         """Add text, without the names of this machine."""
@@ -95,7 +96,8 @@ class Record:
 
     def check(self, holds: bool, claim: str) -> None:
         """Note whether a claim holds."""
-        self.passed, self.failed = self.passed + holds, self.failed + (not holds)
+        self.passed += holds
+        self.failures += [] if holds else [claim]
         self.say(f"{'passed' if holds else 'FAILED'}: {claim}")
 
     def ran(self, command: str, finished: Finished) -> None:
@@ -120,9 +122,13 @@ class AbortRun:
 
     def all(self) -> None:
         """Everything from the first detection to the last check."""
-        self._answering_again()
-        script = self._detected("dump-1")
-        listed = [_transaction(line) for line in _abort_lines(script)]
+        script = self.detected("dump-1")
+        self.answering_again()
+        self.act_on(script)
+
+    def act_on(self, script: str) -> None:
+        """Run the abort list, and see that it did what it should and nothing else."""
+        listed = [transaction_of(line) for line in abort_lines(script)]
         noted = {_noted(one) for one in self.lab.hanging if one.action == "ABORT"}
         claim = f"the list has {len(noted)} lines, one for each transaction that the recipe made to be aborted"
         self.record.check(set(listed) == noted and len(listed) == len(noted), claim)
@@ -132,10 +138,9 @@ class AbortRun:
         self._untouched(before, self._ends(), verdicts, {one.place for one in listed})
         self._again(set(listed))
 
-    def _answering_again(self) -> None:
-        """Let the broker that was paused for the dump go on: the coordinator then ends what was pending there."""
-        for node_id in self.cluster.nodes:
-            self.cluster.resume(node_id)
+    def answering_again(self) -> None:
+        """Bring back what was paused or stopped for the dump: the coordinator then ends what was pending there."""
+        self.cluster.bring_back()
         for one in [one for one in self.lab.hanging if one.cause == "PENDING"]:
             self._wait_complete(str(one.transactional_id))
             self.lab.hanging.remove(one)
@@ -149,14 +154,21 @@ class AbortRun:
         client = self.cluster.client
         wait_until(lambda: client.transaction(owner).state == "CompleteCommit", f"{owner} complete", 120)
 
-    def _detected(self, dump: str) -> str:
-        """Run `txnlog detect` on a dump; the abort list that follows from it."""
+    def detected(self, dump: str) -> str:
+        """Run detection on a dump; the abort list that follows from it."""
         self.record.say()
-        for arguments in (("detect", dump, "--tables", "tables"), ("abort-list", "--tables", "tables")):
-            finished = txnlog(self.scratch, *arguments)
-            self.record.ran(shlex.join(("txnlog", *arguments)), finished)
-            if finished.code:
-                raise RuntimeError(f"txnlog {arguments}: {finished.error}")
+        self.detect(dump)
+        return self._txnlog("abort-list", "--tables", "tables")
+
+    def detect(self, dump: str) -> None:
+        """Run detection on a dump of the scratch folder, into its folder `tables`."""
+        self._txnlog("detect", dump, "--tables", "tables")
+
+    def _txnlog(self, *arguments: str) -> str:
+        finished = txnlog(self.scratch, *arguments)
+        self.record.ran(shlex.join(("txnlog", *arguments)), finished)
+        if finished.code:
+            raise RuntimeError(f"txnlog {arguments}: {finished.error}")
         return finished.out
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
@@ -172,7 +184,7 @@ class AbortRun:
         finished = self._bash("bash abort-list.sh", bootstrap=False)
         self.record.ran("bash abort-list.sh", finished)
         self.record.check(finished.code != 0, "without BOOTSTRAP_SERVER the script stops before its first abort")
-        lines = _abort_lines(script)
+        lines = abort_lines(script)
         for line in lines:
             self._abort(line)
         if lines:
@@ -193,13 +205,14 @@ class AbortRun:
         folder = self.scratch / "bin"
         folder.mkdir(exist_ok=True)
         shim = folder / COMMAND
-        shim.write_text(SHIM.format(libs=jars(self.recipe.release), main_class=TRANSACTIONS_COMMAND))
+        command = java_command(self.recipe.release, TRANSACTIONS_COMMAND)
+        shim.write_text(SHIM.format(command=shlex.join(command)))
         shim.chmod(0o755)
         return folder
 
     def _abort(self, line: str) -> None:
         """One abort: the partition must move to the next open transaction, or else to its end."""
-        one = _transaction(line)
+        one = transaction_of(line)
         before, read_before = self._ends_of(one.place), self._read(one.place)
         held = one.start_offset in self._open(one.place)
         finished = self._bash(line)
@@ -215,7 +228,7 @@ class AbortRun:
         self.record.check(gone, f"{one} was open and is not any more")
         target = min(still_open, default=after.log)
         where = "the start of the next open transaction" if still_open else "the log end"
-        held_up = before.stable == read_before.reached == one.start_offset
+        held_up = before.stable == read_before.reached == max(one.start_offset, before.start)
         moved = held_up and after.stable == read_after.reached == target
         self.record.check(moved, f"the last stable offset, and with it read_committed, stands at {where}, {target}")
         discarded = one.start_offset not in read_after.offsets and set(read_before.offsets) <= set(read_after.offsets)
@@ -223,7 +236,7 @@ class AbortRun:
 
     def _refused(self, line: str) -> None:
         """The same line once more: an old list must do no harm."""
-        one = _transaction(line)
+        one = transaction_of(line)
         before, finished = self._ends_of(one.place), self._bash(line)
         self.record.say("\nThe first line once more, as from a list that is out of date:")
         self.record.ran(line, finished)
@@ -254,9 +267,9 @@ class AbortRun:
 
     def _ends_of(self, place: Place) -> Ends:
         consumer = self._consumer("read_uncommitted")
-        _, log_end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
+        log_start, log_end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
         consumer.close()
-        return Ends(self.cluster.last_stable_offset(*place), log_end)
+        return Ends(log_start, self.cluster.last_stable_offset(*place), log_end)
 
     def _ends(self) -> dict[Place, Ends]:
         """The ends of every partition of every topic."""
@@ -266,7 +279,7 @@ class AbortRun:
     def _read(self, place: Place) -> Reading:
         """The partition from its beginning to where a read_committed consumer sees its end."""
         consumer, offsets = self._consumer("read_committed"), list[int]()
-        consumer.assign([TopicPartition(*place, 0)])
+        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING)])
         try:
             while (message := consumer.poll(30)) is not None:
                 error, offset = message.error(), int(message.offset() or 0)
@@ -312,11 +325,11 @@ class AbortRun:
         self.lab.hanging = [one for one in self.lab.hanging if _noted(one) not in listed]
         self.lab.confirm()
         time.sleep(3)  # until the brokers have checkpointed their high watermarks
-        sample = Sample(self.recipe.name, self.scratch / "dump-2", self.recipe.state_partitions)
+        sample = self.recipe.sample(self.scratch / "dump-2")
         for node_id in self.cluster.nodes:
             sample.copy(self.lab, node_id)
         sample.write_notes(self.lab, partition_leaders(self.lab), "", ())
-        left = {_transaction(line) for line in _abort_lines(self._detected("dump-2"))}
+        left = {transaction_of(line) for line in abort_lines(self.detected("dump-2"))}
         self._resolved(listed)
         self.record.check(not left & listed, "the abort list has no line for any of them")
         young = {_noted(one) for one in self.lab.hanging if one.cause == "TOO_YOUNG"}
@@ -344,11 +357,12 @@ def _said(reading: Reading) -> str:
     return f"{len(reading.offsets)} records up to {reading.reached}"
 
 
-def _abort_lines(script: str) -> list[str]:
+def abort_lines(script: str) -> list[str]:
+    """The lines of an abort list that abort something."""
     return [line for line in script.splitlines() if line.startswith(COMMAND)]
 
 
-def _transaction(line: str) -> Transaction:
+def transaction_of(line: str) -> Transaction:
     """What a line of the list would abort."""
     words = shlex.split(line)
     options = dict(itertools.pairwise(words))
@@ -382,7 +396,7 @@ def written(recipe: Recipe, lab: Lab, scratch: Path) -> Record:
     except Exception:
         LOG.error("so far:\n%s", "\n".join(record.lines))
         raise
-    record.say(f"\n{record.passed} checks passed, {record.failed} failed.")
+    record.say(f"\n{record.passed} checks passed, {len(record.failures)} failed.")
     target = RECIPES_FOLDER.parent / recipe.name / "abort-run.txt"
     target.write_text("\n".join(record.lines) + "\n")
     return record
@@ -403,10 +417,10 @@ def main() -> int:
     recipe = next(recipe for recipe in RECIPES if recipe.name == arguments.sample)
     with tempfile.TemporaryDirectory() as name, recipe.cluster(Path(name) / "cluster") as cluster:
         scratch, lab = Path(name), start(cluster)
-        recipe.dump(lab, Sample(recipe.name, scratch / "dump-1", recipe.state_partitions), WAIT_SECONDS)
+        recipe.dump(lab, recipe.sample(scratch / "dump-1"), WAIT_SECONDS)
         record = written(recipe, lab, scratch)
         LOG.info(record.lines[-1])
-    return 1 if record.failed else 0
+    return 1 if record.failures else 0
 
 
 if __name__ == "__main__":

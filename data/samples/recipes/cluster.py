@@ -35,13 +35,20 @@ from txnlog.ivy import Artifact, Excluded
 from txnlog.java import java
 
 HOST = "127.0.0.1"
-PORTS = range(20_000, 30_000)
+# Each is tried once. They lie below those that outgoing connections are given: a broker that starts again has its back.
+UNTRIED_PORTS = iter(random.sample(range(20_000, 30_000), 10_000))
 RECIPES_FOLDER = Path(__file__).resolve().parent
 REPOSITORY = RECIPES_FOLDER.parents[2]
 CONTROLLER_NODE = 1
 TRANSACTIONS_COMMAND = "org.apache.kafka.tools.TransactionsCommand"
 # Most of a tool's time is its start, which the second compiler only makes longer.
-JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+JAVA_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    # A marker that its partition refuses is sent again without a pause: an error each time, 100 MB in minutes.
+    "-Dorg.slf4j.simpleLogger.log.kafka.server.ReplicaManager=off",
+)
 LOGGING = (
     Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
     Artifact("ch.qos.reload4j", "reload4j", "1.2.25"),  # brokers before 4.0 call log4j itself besides slf4j
@@ -97,15 +104,12 @@ def java_command(release: str, main_class: str, *arguments: str, heap: str = "25
 
 
 def free_port() -> int:
-    """A port that nothing listens on just now.
-
-    It lies below those that outgoing connections are given, so that a broker has it back when it starts again.
-    """
-    for port in random.sample(PORTS, len(PORTS)):
+    """A port that nothing listens on just now, and that was not given out before."""
+    for port in UNTRIED_PORTS:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
             return port
-    raise RuntimeError(f"no port is free among {PORTS}")
+    raise RuntimeError("no port is free")
 
 
 def new_cluster_id() -> str:
@@ -262,6 +266,13 @@ class Cluster:
         process = self.nodes[node_id].process
         if process is not None:
             process.send_signal(signal.SIGCONT)
+
+    def bring_back(self) -> None:
+        """Let paused brokers go on; start all of them again if none is up."""
+        for node_id in self.nodes:
+            self.resume(node_id)
+        if not any(self.is_up(node_id) for node_id in self.nodes):
+            self.start(*self.nodes)
 
     def create_topic(self, name: str, replicas: Sequence[Sequence[int]], settings: Mapping[str, str]) -> None:
         """One partition for each list of brokers, the first of which leads it."""

@@ -22,6 +22,7 @@ class Sample:
     name: str
     folder: Path
     state_partitions: int
+    padding_ms: int
     copied: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def copy(self, lab: Lab, node_id: int, skip: Skip = lambda _: False) -> None:
@@ -81,7 +82,7 @@ class Sample:
             "producer_epoch": one.first.producer.producer_epoch,
             "start_offset": one.first.base_offset,
             "transactional_id": one.transactional_id,
-            "late": copied - one.last_appended_at > largest_timeout + PADDING_MS,
+            "late": copied - one.last_appended_at > largest_timeout + self.padding_ms,
             "cause": one.cause,
             "action": one.action,
             "story": one.story,

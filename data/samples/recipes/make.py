@@ -36,7 +36,7 @@ def make(recipe: Recipe, wait_seconds: float, keep_running: bool) -> None:
     """Run the recipe in a scratch folder; the sample is replaced only when all of it went well."""
     LOG.info("%s", recipe.name)
     with tempfile.TemporaryDirectory() as scratch, recipe.cluster(Path(scratch) / "cluster") as cluster:
-        sample = Sample(recipe.name, Path(scratch) / recipe.name, recipe.state_partitions)
+        sample = recipe.sample(Path(scratch) / recipe.name)
         lab = start(cluster)
         recipe.dump(lab, sample, wait_seconds)
         put(sample)
@@ -53,10 +53,7 @@ def put(sample: Sample) -> None:
 
 def keep(cluster: Cluster) -> None:
     """Leave the cluster up for experiments, until Enter or SIGTERM."""
-    for node_id in cluster.nodes:
-        cluster.resume(node_id)
-    if not any(cluster.is_up(node_id) for node_id in cluster.nodes):
-        cluster.start(*cluster.nodes)
+    cluster.bring_back()
     LOG.info("running: %s\nclass path of its tools: %s/*", cluster.bootstrap, jars(cluster.release))
     if sys.stdin.isatty():
         input("Enter ends it ")

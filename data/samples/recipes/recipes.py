@@ -10,7 +10,7 @@ import scenarios
 import scenarios_dumps
 import scenarios_kafka4
 from cluster import Cluster
-from dump import Sample, find_hanging, partition_leaders
+from dump import PADDING_MS, Sample, find_hanging, partition_leaders
 from lab import Lab
 
 LOG = logging.getLogger("samples")
@@ -57,11 +57,16 @@ class Recipe:
     state_partitions: int = 50
     settings: Mapping[str, str] = field(default_factory=dict)
     storage_options: Sequence[str] = ()
+    padding_ms: int = PADDING_MS
 
     def cluster(self, folder: Path) -> Cluster:
         """The cluster that this recipe needs."""
         settings = {"transaction.state.log.num.partitions": str(self.state_partitions), **self.settings}
         return Cluster(self.release, folder, self.node_count, settings, self.storage_options)
+
+    def sample(self, folder: Path) -> Sample:
+        """The sample that a dump of it goes to."""
+        return Sample(self.name, folder, self.state_partitions, self.padding_ms)
 
     def dump(self, lab: Lab, sample: Sample, wait_seconds: float) -> None:
         """Copy the brokers one right after the other, while they run."""

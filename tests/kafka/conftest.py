@@ -1,0 +1,97 @@
+"""Real brokers. Each is ended when its cluster's fixture is, whatever becomes of the test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from abort_run import AbortRun, Record, Transaction, abort_lines, transaction_of
+from cluster import jars
+from make import start
+from pyspark.sql import SparkSession
+from recipes import Recipe
+
+from tests.kafka.trials import PADDING_MS, RELEASES, TRIALS, WAIT_SECONDS
+from txnlog.config import detect_options
+from txnlog.job import run
+from txnlog.report.reading import rows
+from txnlog.tables.layout import OPEN_TRANSACTIONS, Root
+
+
+@dataclass
+class RunInThisSession(AbortRun):
+    """An abort run whose detection is that of the Spark session of the tests."""
+
+    spark: SparkSession
+    root: Root
+
+    def detect(self, dump: str) -> None:
+        """As `txnlog detect --padding`."""
+        options = {"dump": str(self.scratch / dump), "tables": self.root.text, "padding": PADDING_MS}
+        run(self.spark, detect_options(options))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A dump of a cluster that still lives, and the verdicts on it."""
+
+    recipe: Recipe
+    dump: Path
+    abort_run: RunInThisSession
+    script: str
+    verdicts: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Aborted:
+    """What the abort list did to the cluster."""
+
+    listed: set[Transaction]
+    record: Record
+    root: Root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_on_sigterm() -> Iterator[None]:
+    """Whoever ends the tests ends their brokers, too: fixtures are torn down after an interrupt only."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="session")
+def kafka_jars() -> None:
+    """The jars of both releases, fetched side by side the first time."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(jars, RELEASES))
+
+
+@pytest.fixture(scope="module", params=TRIALS, ids=lambda recipe: recipe.name)
+def judged(
+    request: pytest.FixtureRequest, spark: SparkSession, kafka_jars: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Judged]:
+    """Everything that the release can show, dumped and judged. The brokers run until the last test of it."""
+    recipe: Recipe = request.param
+    scratch = tmp_path_factory.mktemp(recipe.name)
+    root = Root(str(scratch / "tables"))
+    with recipe.cluster(scratch / "cluster") as cluster:
+        lab = start(cluster)
+        dump = scratch / "dump-1"
+        recipe.dump(lab, recipe.sample(dump), WAIT_SECONDS)
+        abort_run = RunInThisSession(recipe, lab, scratch, Record(scratch), spark, root)
+        script = abort_run.detected(dump.name)
+        yield Judged(recipe, dump, abort_run, script, rows(root, OPEN_TRANSACTIONS))
+
+
+@pytest.fixture(scope="module")
+def aborted(judged: Judged) -> Aborted:
+    """The cluster after each line of the abort list, and after a second dump."""
+    listed = {transaction_of(line) for line in abort_lines(judged.script)}
+    judged.abort_run.answering_again()
+    judged.abort_run.act_on(judged.script)
+    return Aborted(listed, judged.abort_run.record, judged.abort_run.root)

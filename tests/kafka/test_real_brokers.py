@@ -1,0 +1,70 @@
+"""The main job on dumps of brokers that live on: Kafka's own search and its own aborts are the judges."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from abort_run import Transaction
+
+from tests.kafka.conftest import Aborted, Judged
+from tests.kafka.trials import CAUSES, DIFFERENCES, KAFKA, TXNLOG
+from txnlog.report.reading import rows
+from txnlog.tables.layout import ABORT_CANDIDATES
+
+pytestmark = pytest.mark.kafka
+COMPARED = ("start_offset", "producer_epoch", "transactional_id", "late", "cause", "action")
+Key = tuple[str, int, int]
+
+
+def facts(transactions: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    return {
+        (each["topic"], each["partition"], each["producer_id"]): {name: each[name] for name in COMPARED}
+        for each in transactions
+    }
+
+
+def transaction(row: dict[str, Any]) -> Transaction:
+    return Transaction(row["topic"], row["partition"], row["start_offset"])
+
+
+def offered_by_kafka(judged: Judged) -> set[Transaction]:
+    """The rows that `find-hanging` printed: topic, partition, producer id, two epochs, start offset, two times."""
+    lines = (judged.dump / "find-hanging.txt").read_text().splitlines()
+    fields = [[field.strip() for field in line.split("\t")] for line in lines if "\t" in line]
+    return {Transaction(row[0], int(row[1]), int(row[5])) for row in fields if row[0] != "Topic"}
+
+
+def test_each_open_transaction_gets_the_verdict_that_its_making_implies(judged: Judged) -> None:
+    truth = json.loads((judged.dump / "truth.json").read_text())
+    assert facts(judged.verdicts) == facts(truth["open_transactions"])
+
+
+def test_every_cause_that_the_release_can_produce_is_there(judged: Judged) -> None:
+    assert {row["cause"] for row in judged.verdicts} == CAUSES[judged.recipe.name]
+
+
+def test_find_hanging_of_the_live_cluster_differs_only_where_a_reason_is_named(judged: Judged) -> None:
+    offered = offered_by_kafka(judged)
+    by_kafka_only, by_txnlog_only = set(), set()
+    for row in judged.verdicts:
+        if transaction(row) in offered and row["action"] != "ABORT":
+            by_kafka_only.add((row["topic"], KAFKA, row["cause"]))
+        if transaction(row) not in offered and row["action"] != "WAIT":
+            by_txnlog_only.add((row["topic"], TXNLOG, row["cause"]))
+    assert offered <= {transaction(row) for row in judged.verdicts}
+    assert by_kafka_only | by_txnlog_only == {one[:3] for one in DIFFERENCES[judged.recipe.name]}
+
+
+def test_each_line_of_the_abort_list_moves_its_partition_and_nothing_else(aborted: Aborted) -> None:
+    assert aborted.record.failures == [], "\n".join(aborted.record.lines)
+    of_each_line = ("is not any more", "stands at", "read_committed skips", "RESOLVED")
+    for words in of_each_line:
+        claims = [line for line in aborted.record.lines if line.startswith("passed: ") and words in line]
+        assert len(claims) >= len(aborted.listed) > 0, words
+
+
+def test_the_next_dump_resolves_every_row_of_the_abort_list(aborted: Aborted) -> None:
+    resolved = {transaction(row) for row in rows(aborted.root, ABORT_CANDIDATES, "status = 'RESOLVED'")}
+    assert resolved == aborted.listed
