@@ -69,6 +69,11 @@ def compressed(payload: bytes, codec: str) -> bytes:
     if codec == "snappy":
         block = bytes(cramjam.snappy.compress_raw(payload))
         return b"\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(block)) + block
+    if codec == "lz4":
+        # Kafka refuses blocks that depend on one another.
+        compressor = cramjam.lz4.Compressor(block_linked=False)
+        compressor.compress(payload)
+        return bytes(compressor.finish())
     return bytes(getattr(cramjam, codec).compress(payload))
 
 

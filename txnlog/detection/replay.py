@@ -35,6 +35,27 @@ def open_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFram
     )
 
 
+def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row per transaction that a marker ended in the chosen `copies` (`CompletedTxn`).
+
+    Columns of `KEY`; `start_offset` of its first batch; `marker` with its offset, type, epochs, time and place.
+    A marker with nothing open ends no transaction.
+    """
+    events = _events(batches, copies).unionByName(_seeds(snapshots, copies))
+    before = Window.partitionBy(*KEY).orderBy("base_offset", "is_seed").rowsBetween(Window.unboundedPreceding, -1)
+    is_marker = F.col("marker_type").isNotNull()
+    return (
+        events.withColumn("transaction", F.count_if(is_marker).over(before))
+        .groupBy(*KEY, "transaction")
+        .agg(
+            F.min(F.when(~is_marker, F.col("base_offset"))).alias("start_offset"),
+            F.max(F.when(is_marker, _marker())).alias("marker"),
+        )
+        .where("start_offset IS NOT NULL AND marker IS NOT NULL")
+        .drop("transaction")
+    )
+
+
 def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
     data_or_marker = "producer_id >= 0 AND is_transactional AND (NOT is_control OR marker_type IS NOT NULL)"
     chosen = copies.select(*COPY)
