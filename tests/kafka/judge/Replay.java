@@ -72,6 +72,8 @@ public final class Replay {
         List<Path> segments = segments();
         logStart = baseOffset(segments.get(0));
         for (Path segment : segments) {
+            // A segment without a batch is where the next one goes, as LogSegment.readNextOffset has it.
+            logEnd = baseOffset(segment);
             for (RecordBatch batch : batches(segment)) {
                 logEnd = batch.lastOffset() + 1;
             }
