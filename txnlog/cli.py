@@ -24,7 +24,7 @@ EXIT_CODES = """exit codes:
   1  an error of txnlog itself, or of Spark
   2  wrong options, or a dump that cannot be read
   3  Java, Python, Spark or a jar is missing
-  4  a Delta table that is missing or of another schema
+  4  a Delta table that is missing, of another schema, or cannot be written
 """
 
 
@@ -127,10 +127,9 @@ def _detect(parsed: argparse.Namespace) -> None:
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
     # Spark takes its time to import and to start: not before the options are right.
     local_path(options.dump)
-    from pyspark.errors import PySparkException
-
     from txnlog.job import run
     from txnlog.session import session
+    from txnlog.spark_errors import SPARK_ERRORS, cause_of
 
     # PySpark logs each of its errors once more, with the whole stack.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -138,8 +137,11 @@ def _detect(parsed: argparse.Namespace) -> None:
         with _progress() as announce:
             announce("start Spark")
             outcome = run(session(), options, announce)
-    except PySparkException as error:
-        raise SparkError(f"Spark: {str(error).strip().splitlines()[0]}") from error
+    except SPARK_ERRORS as error:
+        raise SparkError(f"Spark: {cause_of(error)}") from error
+    except OSError as error:
+        # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
+        raise SparkError(f"{error}: is a disk full, or was Spark ended?") from error
     _print_outcome(outcome.runs, options)
 
 
@@ -161,7 +163,7 @@ def _print_outcome(runs: list[dict[str, object]], options: DetectOptions) -> Non
             print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()
-    print(f"Delta tables: {place}")
+    print(f"Delta tables: {printable(place)}")
 
 
 def _joined(names: object) -> str:

@@ -32,7 +32,7 @@ class SparkError(TxnlogError):
 
 
 class TableError(TxnlogError):
-    """A Delta table that is not there, not txnlog's, or of another schema."""
+    """A Delta table that is not there, not txnlog's, of another schema, or that cannot be written."""
 
     exit_code = 4
 

@@ -47,6 +47,7 @@ from txnlog.tables.layout import (
     Root,
     Table,
 )
+from txnlog.tables.lock import only_writer
 from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
 
@@ -93,20 +94,33 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
             )
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
-    with steps.step("open the tables"):
+    with steps.step("open the tables"), only_writer(store.root):
         store.ensure()
     with _kept(_with_memory(facts_of(spark, options, dump), store, clusters)) as facts:
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
-        with steps.step("write the verdicts"):
-            found = settled(open_transaction_rows(detection.transactions))
-            _write_verdicts(store, clusters, found, detection)
-        with steps.step("write the inventory"):
-            _write_dump_files(store, clusters, facts.dump_files, detection)
-            _write_owners(store, clusters, facts.transaction_states)
-        with steps.step("write the run"):
-            rows = _runs(facts, detection, found)
-            return _write_runs(spark, store, options, rows, started, steps)
+        # What is written depends on what is there: no other job may come in between.
+        with only_writer(store.root):
+            return _write(store, options, clusters, facts, detection, started, steps)
+
+
+def _write(
+    store: Store,
+    options: DetectOptions,
+    clusters: list[str],
+    facts: Facts,
+    detection: Detection,
+    started: datetime,
+    steps: Steps,
+) -> Outcome:
+    with steps.step("write the verdicts"):
+        found = settled(open_transaction_rows(detection.transactions))
+        _write_verdicts(store, clusters, found, detection)
+    with steps.step("write the inventory"):
+        _write_dump_files(store, clusters, facts.dump_files, detection)
+        _write_owners(store, clusters, facts.transaction_states)
+    with steps.step("write the run"):
+        return _write_runs(store, options, _runs(facts, detection, found), started, steps)
 
 
 def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
@@ -258,14 +272,7 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     return joined.withColumn("coordinator_partitions_missing", missing.cast("int")).drop("coordinators")
 
 
-def _write_runs(
-    spark: SparkSession,
-    store: Store,
-    options: DetectOptions,
-    rows: DataFrame,
-    started: datetime,
-    steps: Steps,
-) -> Outcome:
+def _write_runs(store: Store, options: DetectOptions, rows: DataFrame, started: datetime, steps: Steps) -> Outcome:
     found = [row.asDict() for row in rows.collect()]
     run_id = str(uuid.uuid4())
     counts = (
@@ -291,5 +298,6 @@ def _write_runs(
         for row in found
     ]
     schema = spark_schema(RunRow)
+    spark = rows.sparkSession
     store.append(RUNS, spark.createDataFrame([tuple(row[name] for name in schema.names) for row in complete], schema))
     return Outcome(complete)

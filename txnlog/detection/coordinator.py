@@ -37,7 +37,10 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
     itself is missing. `whole_from` is the time (ms) of the first such record, 0 where the log is whole from its start.
     `certain_from_offset`: an id's record from there on is its current state, and nothing hides a later one.
     """
-    logs = copies.where(F.col("topic") == COORDINATOR_TOPIC).withColumnRenamed("partition", "coordinator_partition")
+    # A copy without an end is one that could not be opened: missing.
+    logs = copies.where((F.col("topic") == COORDINATOR_TOPIC) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
+        "partition", "coordinator_partition"
+    )
     broken = (
         states.where("problem IS NOT NULL")
         .groupBy("cluster", "coordinator_partition")

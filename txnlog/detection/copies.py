@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+NOTHING_FOLLOWS = 2**63 - 1
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
 
@@ -16,8 +17,9 @@ COPY = ("cluster", "broker", "log_dir", "topic", "partition")
 def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     """One row per copy of a partition: where it starts and ends, and below which offset something is missing.
 
-    `damaged_to` and `gap_to` bound damage and gaps from above; `snapshot_offset` is the newest valid producer snapshot
-    of this log; `snapshot_above_end` one that was taken of a longer log than this.
+    `damaged_to` and `gap_to` bound damage and gaps from above; `is_hidden_end` says that a file which could not be
+    opened may reach beyond the rest; `snapshot_offset` is the newest valid producer snapshot of this log;
+    `snapshot_above_end` one that was taken of a longer log than this.
     """
     segments = files.where("kind = 'segment' AND topic IS NOT NULL").transform(_with_neighbours)
     logs = segments.groupBy(*COPY).agg(
@@ -27,6 +29,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         F.max("damaged_to").alias("damaged_to"),
         F.max("gap_to").alias("gap_to"),
         F.max("tail_producer_id").alias("tail_producer_id"),
+        F.coalesce(F.bool_or("is_hidden_end"), F.lit(False)).alias("is_hidden_end"),
     )
     return (
         logs.join(_offsets_of(checkpoints), [*COPY], "left")
@@ -49,13 +52,18 @@ def chosen_copies(copies: DataFrame) -> DataFrame:
     return (
         copies.withColumn("rank", F.row_number().over(ranked))
         .withColumn("copies", F.count("*").over(everything).cast("int"))
-        .withColumn("longest_log_end_offset", F.max("log_end_offset").over(everything))
+        .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
         .withColumn("next_epoch", F.lead("last_leader_epoch").over(ranked))
         .withColumn("next_log_end_offset", F.lead("log_end_offset").over(ranked))
         .where("rank = 1")
         .withColumn("chosen_because", _reason())
-        .drop("rank", "next_epoch", "next_log_end_offset")
+        .drop("rank", "next_epoch", "next_log_end_offset", "is_hidden_end")
     )
+
+
+def _possible_end() -> Column:
+    """Where a copy may end: anywhere if its last file could not be opened."""
+    return F.when(F.col("is_hidden_end"), F.lit(NOTHING_FOLLOWS)).otherwise(F.col("log_end_offset"))
 
 
 def _with_neighbours(segments: DataFrame) -> DataFrame:
@@ -67,7 +75,9 @@ def _with_neighbours(segments: DataFrame) -> DataFrame:
     follows = F.min(F.coalesce("first_offset", "base_offset")).over(after)
     return (
         segments.withColumn("end_before", F.coalesce(end_before, "base_offset"))
-        .withColumn("follows", follows)
+        # What has no offset in its name may lie anywhere: nothing bounds it.
+        .withColumn("follows", F.when(F.col("base_offset").isNotNull(), follows))
+        .withColumn("is_hidden_end", F.expr("batches IS NULL AND follows IS NULL"))
         .withColumn("starts", F.coalesce("first_offset", "base_offset"))
         .withColumn("gap_to", F.greatest("gap_to", F.when(F.expr("starts > end_before"), F.col("starts"))))
         .withColumn("damaged_to", F.greatest(_damage(), _overlap(), _cut_short_in_the_middle()))

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+# As long as the longest name of a topic.
+WIDEST_CELL = 249
+
 Rows = Sequence[dict[str, Any]]
 
 
@@ -40,9 +43,10 @@ def as_json(rows: Rows) -> str:
 
 
 def as_csv(rows: Rows, columns: Sequence[str]) -> str:
-    """RFC 4180 with a header line; arrays joined by spaces."""
+    """RFC 4180 with a header line; arrays as JSON."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # All texts are quoted: Python 3.11 would leave one with a carriage return as it is.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     for row in rows:
         writer.writerow([_cell(row[name]) for name in columns])
@@ -50,14 +54,19 @@ def as_csv(rows: Rows, columns: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else plain(value)
+    return json.dumps(value) if isinstance(value, list) else plain(value)
+
+
+def _short(text: str) -> str:
+    """The text, cut where it would push all other columns off the screen: JSON and CSV have all of it."""
+    return text if len(text) <= WIDEST_CELL else f"{text[: WIDEST_CELL - 1]}…"
 
 
 def as_table(rows: Rows, columns: dict[str, str | Callable[[dict[str, Any]], Any]]) -> str:
     """Columns padded to their widest cell, as Kafka's own tools print: heading to key or function of the row."""
     cells = [
         list(columns),
-        *([printable(row[of] if isinstance(of, str) else of(row)) for of in columns.values()] for row in rows),
+        *([_short(printable(row[of] if isinstance(of, str) else of(row))) for of in columns.values()] for row in rows),
     ]
     widths = [max(len(line[index]) for line in cells) for index in range(len(columns))]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)

@@ -32,6 +32,7 @@ FULL_OFFSET_CHECKPOINTS = frozenset(
 )
 IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
 METADATA_TOPIC = "__cluster_metadata"
+LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
 
 
 class FileKind(enum.StrEnum):
@@ -57,6 +58,7 @@ _KIND_OF_ENDING = {
     ".txnindex": FileKind.TRANSACTION_INDEX,
     ".snapshot": FileKind.PRODUCER_SNAPSHOT,
 }
+_OF_A_LOG_DIRECTORY = frozenset({FileKind.META_PROPERTIES, FileKind.OFFSET_CHECKPOINT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,11 @@ class DumpFile:
     base_offset: int | None = None
     skipped: str | None = None
     coordinator_partitions: int = DEFAULT_PARTITIONS
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it is a symbolic link, a pipe, a socket or a device."""
+        return self.skipped in (LINK, NO_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +118,23 @@ def inventory(root: Path, cluster: str | None = None) -> Inventory:
     """
     files = tuple(sorted(_walk(root, root, ""), key=lambda file: file.file))
     manifests = _manifests(files)
+    files = _with_hidden_partitions(files)
     log_dirs = _log_dirs(root, files, manifests, cluster)
     of = {log_dir.log_dir: log_dir for log_dir in log_dirs}
     return Inventory(root, tuple(_of_cluster(file, of.get(file.log_dir)) for file in files), log_dirs)
+
+
+def _with_hidden_partitions(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
+    """The files; a link in a log directory that is named like a partition's folder hides that partition's log."""
+    log_dirs = {file.log_dir for file in files if file.topic is not None or file.kind in _OF_A_LOG_DIRECTORY}
+    return tuple(_as_hidden_log(file) if file.is_special and file.log_dir in log_dirs else file for file in files)
+
+
+def _as_hidden_log(file: DumpFile) -> DumpFile:
+    topic, partition = _topic_partition(os.path.basename(file.file))
+    if file.topic is not None or topic is None:
+        return file
+    return replace(file, kind=FileKind.SEGMENT, topic=topic, partition=partition)
 
 
 def _of_cluster(file: DumpFile, log_dir: LogDir | None) -> DumpFile:
@@ -222,9 +243,9 @@ def _skip_reason(
     name: str, status: os.stat_result, not_the_log: re.Match[str] | None, topic: str | None, kind: FileKind
 ) -> str | None:
     if stat.S_ISLNK(status.st_mode):
-        return "a symbolic link is not followed"
+        return LINK
     if not stat.S_ISREG(status.st_mode):
-        return "not a regular file"
+        return NO_FILE
     if not_the_log is not None:
         return f"a directory of kind {not_the_log['what'] or not_the_log['old']} is not the log"
     if UNFINISHED.fullmatch(name):

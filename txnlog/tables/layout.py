@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -95,7 +96,9 @@ class Root:
         return f"{base.rstrip('/')}/{table.name}"
 
     def sql_name(self, table: Table) -> str:
-        """The table as it stands in a SQL statement."""
+        """The table as it stands in a SQL statement. `TableError` for a place that Spark SQL would replace."""
+        if "${" in self.text:
+            raise TableError(f"{self.text}: Spark SQL takes ${{…}} for a variable: write to another place")
         if self.is_schema:
             return ".".join(_quoted(part) for part in (*self.text.split("."), table.name))
         return f"delta.{_quoted(self.path_of(table))}"
@@ -106,21 +109,38 @@ def creation(root: Root, table: Table) -> list[str]:
     name = root.sql_name(table)
     columns = ", ".join(
         f"{_quoted(field.name)} {field.wire.ddl.upper()}{'' if field.nullable else ' NOT NULL'}"
-        f" COMMENT {_literal(field.meaning)}"
+        f" COMMENT {literal(field.meaning)}"
         for field in columns_of(table)
     )
     create = (
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING DELTA PARTITIONED BY (cluster)"
-        f" COMMENT {_literal(table.comment)}"
+        f" COMMENT {literal(table.comment)}"
         " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointPolicy' = 'classic')"
     )
-    checks = [f"ALTER TABLE {name} ADD CONSTRAINT {check} CHECK ({rule})" for check, rule in table.checks.items()]
-    return [create, *checks]
+    return [create, *(check_creation(root, table, check) for check in table.checks)]
+
+
+def check_creation(root: Root, table: Table, check: str) -> str:
+    """The SQL statement that adds one of the table's checks."""
+    return f"ALTER TABLE {root.sql_name(table)} ADD CONSTRAINT {check} CHECK ({table.checks[check]})"
+
+
+def column_addition(root: Root, table: Table, missing: Collection[str]) -> str:
+    """The SQL statement that adds columns to a table of an older txnlog."""
+    additions = ", ".join(
+        f"{_quoted(field.name)} {field.wire.ddl.upper()} COMMENT {literal(field.meaning)}"
+        for field in columns_of(table)
+        if field.name in missing
+    )
+    return f"ALTER TABLE {root.sql_name(table)} ADD COLUMNS ({additions})"
+
+
+def literal(text: str) -> str:
+    """A text as it stands in a SQL statement."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    # Spark replaces variables such as ${user.home} before it parses; two literals side by side are one text.
+    return "'" + escaped.replace("${", "$' '{") + "'"
 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

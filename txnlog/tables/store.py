@@ -8,14 +8,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import txnlog
 from txnlog.errors import TableError
 from txnlog.schema import spark_schema
+from txnlog.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.changes import DELETE, OPERATION
-from txnlog.tables.layout import TABLES, Root, Table, columns_of, creation
+from txnlog.tables.layout import TABLES, Root, Table, check_creation, column_addition, columns_of, creation, literal
 
 ATTEMPTS = 8
 _CONCURRENT = (
@@ -25,6 +27,7 @@ _CONCURRENT = (
     "ConcurrentDelete",
     "MetadataChanged",
 )
+_CHECK = "delta.constraints."
 _ALREADY_DONE = ("already exists", "DELTA_CONSTRAINT_ALREADY_EXISTS")
 
 
@@ -33,23 +36,25 @@ class Store:
 
     def __init__(self, spark: SparkSession, root: Root) -> None:
         self._spark = spark
-        self._root = root
+        self.root = root
 
     def ensure(self) -> None:
-        """Create what is missing; refuse a table that is not txnlog's or of another schema (`TableError`)."""
+        """Create what is missing, columns of a newer version included; refuse other schemas (`TableError`)."""
         # Each is a handful of round trips that wait for one another; the tables do not.
         with ThreadPoolExecutor(len(TABLES)) as pool:
-            list(pool.map(self._ensure, TABLES))
+            # All are looked at before any is changed: what is refused is left as it was.
+            changes = list(pool.map(self._changes, TABLES))
+            list(pool.map(self._carry_out, TABLES, changes))
 
     def read(self, table: Table, clusters: list[str]) -> DataFrame:
         """The rows of some clusters."""
-        return self._spark.sql(f"SELECT * FROM {self._root.sql_name(table)}").where(F.col("cluster").isin(clusters))
+        return self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}").where(F.col("cluster").isin(clusters))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
         ordered = rows.select([field.name for field in columns_of(table)]).to(spark_schema(table.row))
-        sql = f"INSERT INTO {self._root.sql_name(table)} SELECT * FROM {{rows}}"
-        _with_retries(lambda: self._spark.sql(sql, rows=ordered))
+        names = ", ".join(f"`{name}`" for name in ordered.columns)
+        self._write(table, f"INSERT INTO {self.root.sql_name(table)} ({names}) SELECT * FROM ", ordered, "")
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
         """Carry out changes: rows of the table and an `OPERATION` each; a key stands in them once.
@@ -57,57 +62,94 @@ class Store:
         The clusters stand in the condition as literals, so that jobs for different clusters do not collide.
         """
         names = [field.name for field in columns_of(table)]
-        literals = ", ".join("'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'" for name in clusters)
+        literals = ", ".join(map(literal, clusters))
         on = " AND ".join([f"target.cluster IN ({literals})", *(f"target.{k} = source.{k}" for k in table.key)])
         assignments = ", ".join(f"target.`{name}` = source.`{name}`" for name in names)
         columns, values = (
             ", ".join(f"`{name}`" for name in names),
             ", ".join(f"source.`{name}`" for name in names),
         )
-        sql = (
-            f"MERGE INTO {self._root.sql_name(table)} AS target USING {{changes}} AS source ON {on}"
+        self._write(
+            table,
+            f"MERGE INTO {self.root.sql_name(table)} AS target USING ",
+            changes,
+            f" AS source ON {on}"
             f" WHEN MATCHED AND source.{OPERATION} = '{DELETE}' THEN DELETE"
             f" WHEN MATCHED THEN UPDATE SET {assignments}"
-            f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
+            f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})",
         )
-        _with_retries(lambda: self._spark.sql(sql, changes=changes))
 
-    def _ensure(self, table: Table) -> None:
+    def _write(self, table: Table, before: str, rows: DataFrame, after: str) -> None:
+        """Run a statement with rows in its middle."""
+        # Names of clusters and places may have braces, which PySpark takes for the names of frames.
+        sql = before.replace("{", "{{").replace("}", "}}") + "{rows}" + after.replace("{", "{{").replace("}", "}}")
+        self._run(table, lambda: self._spark.sql(sql, rows=rows))
+
+    def _run(self, table: Table, action: Callable[[], object]) -> None:
+        try:
+            _with_retries(action)
+        except SPARK_ERRORS as error:
+            raise TableError(f"{self.root.sql_name(table)} cannot be written: {cause_of(error)}") from error
+
+    def _changes(self, table: Table) -> list[str]:
+        """The statements that make the table what this version of txnlog writes."""
         columns = self._columns(table)
         if columns is None:
-            self._create(table)
-        else:
-            self._check(table, columns)
+            return creation(self.root, table)
+        missing = self._missing(table, columns)
+        additions = [column_addition(self.root, table, missing)] if missing else []
+        # A job that was killed may have created the table and not its checks.
+        unchecked = sorted(table.checks.keys() - self._checks(table))
+        return additions + [check_creation(self.root, table, check) for check in unchecked]
 
-    def _create(self, table: Table) -> None:
-        for statement in creation(self._root, table):
+    def _carry_out(self, table: Table, statements: list[str]) -> None:
+        for statement in statements:
             try:
                 _with_retries(partial(self._spark.sql, statement))
-            except PySparkException as error:
+            except SPARK_ERRORS as error:
                 # Another job may have been first.
                 if not any(words in str(error) for words in _ALREADY_DONE):
-                    raise TableError(f"{self._root.sql_name(table)} cannot be created: {_first_line(error)}") from error
+                    raise TableError(f"{self.root.sql_name(table)} cannot be written: {cause_of(error)}") from error
 
-    def _columns(self, table: Table) -> list[tuple[str, str]] | None:
+    def _checks(self, table: Table) -> set[str]:
+        """Names of the checks that the table has, whoever added them."""
+        if not table.checks:
+            return set()
+        properties = self._spark.sql(f"SHOW TBLPROPERTIES {self.root.sql_name(table)}").collect()
+        keys = (row["key"] for row in properties)
+        return {key.removeprefix(_CHECK) for key in keys if key.startswith(_CHECK)}
+
+    def _columns(self, table: Table) -> dict[str, str] | None:
         """Names and types of the table as it stands; None where there is none."""
         try:
-            schema = self._spark.sql(f"SELECT * FROM {self._root.sql_name(table)}").schema
+            schema = self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}").schema
         except AnalysisException as error:
             if any(
                 words in str(error) for words in ("NOT_FOUND", "doesn't exist", "NOT_EXIST", "is not a Delta table")
             ):
                 return None
-            raise TableError(f"{self._root.sql_name(table)}: {_first_line(error)}") from error
-        return [(field.name, field.dataType.simpleString()) for field in schema.fields]
+            raise TableError(f"{self.root.sql_name(table)}: {cause_of(error)}") from error
+        return {field.name: field.dataType.simpleString() for field in schema.fields}
 
-    def _check(self, table: Table, found: list[tuple[str, str]]) -> None:
-        expected = [(field.name, field.wire.ddl) for field in columns_of(table)]
-        if found != expected:
-            different = sorted({name for name, _ in set(expected) ^ set(found)})
+    def _missing(self, table: Table, found: dict[str, str]) -> list[str]:
+        """The columns that an older txnlog did not write; `TableError` for a schema that cannot become ours."""
+        expected = {field.name: field for field in columns_of(table)}
+        missing = [name for name in expected if name not in found]
+        troubles = [
+            *(f"it has {name}, which a newer version may write" for name in found if name not in expected),
+            *(
+                f"{name} is {kind} and not {expected[name].wire.ddl}"
+                for name, kind in found.items()
+                if name in expected and kind != expected[name].wire.ddl
+            ),
+            *(f"it lacks {name}, which is never null" for name in missing if not expected[name].nullable),
+        ]
+        if troubles:
             raise TableError(
-                f"{self._root.sql_name(table)} has another schema than this version of txnlog writes: "
-                f"{', '.join(different) or 'the order of its columns'} differ; write to a new place or upgrade it"
+                f"{self.root.sql_name(table)} has another schema than txnlog {txnlog.__version__} writes:"
+                f" {', '.join(troubles)}; upgrade txnlog, or write to a new place: nothing was changed"
             )
+        return missing
 
 
 def _with_retries(action: Callable[[], object]) -> None:
@@ -116,11 +158,7 @@ def _with_retries(action: Callable[[], object]) -> None:
         try:
             action()
             return
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             if attempt == ATTEMPTS - 1 or not any(words in str(error) for words in _CONCURRENT):
                 raise
             time.sleep(random.uniform(0.1, 0.5) * 2**attempt)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

@@ -1,0 +1,19 @@
+"""What Spark raises, and what of it to tell."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+# Most errors of the JVM come as the first; those of its file systems as the second, which is none of PySpark's.
+SPARK_ERRORS = (PySparkException, Py4JError)
+_CAUSED_BY = "Caused by: "
+
+
+def cause_of(error: Exception) -> str:
+    """What went wrong, in one line: of nested errors of the JVM the innermost, which names file and reason."""
+    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    # Those of suppressed errors are indented, and tell of the clean-up only.
+    causes = [line.removeprefix(_CAUSED_BY) for line in lines if line.startswith(_CAUSED_BY)]
+    said = [line for line in lines if not line.startswith("An error occurred while calling ")]
+    return (causes[-1:] or said or [type(error).__name__])[0].strip()
