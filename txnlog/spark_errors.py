@@ -8,12 +8,14 @@ from pyspark.errors import PySparkException
 # Most errors of the JVM come as the first; those of its file systems as the second, which is none of PySpark's.
 SPARK_ERRORS = (PySparkException, Py4JError)
 _CAUSED_BY = "Caused by: "
+_OURS = "txnlog.errors."
 
 
 def cause_of(error: Exception) -> str:
-    """What went wrong, in one line: of nested errors of the JVM the innermost, which names file and reason."""
+    """What went wrong, in one line: txnlog's own error in a worker, else the innermost of nested errors of the JVM."""
     lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     # Those of suppressed errors are indented, and tell of the clean-up only.
     causes = [line.removeprefix(_CAUSED_BY) for line in lines if line.startswith(_CAUSED_BY)]
+    ours = [line.partition(": ")[2] for line in lines if line.startswith(_OURS)]
     said = [line for line in lines if not line.startswith("An error occurred while calling ")]
-    return (causes[-1:] or said or [type(error).__name__])[0].strip()
+    return (ours[-1:] or causes[-1:] or said or [type(error).__name__])[0].strip()

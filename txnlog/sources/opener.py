@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -33,9 +34,14 @@ class LocalSegment:
     """
 
     def __init__(self, path: str) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        self._descriptor = descriptor
-        self.size = os.fstat(descriptor).st_size
+        # A pipe that took the place of a file since the dump was listed must not block.
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self._path = path
+        status = os.fstat(self._descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(self._descriptor)
+            raise DumpError(f"{path}: is no longer a regular file")
+        self.size = status.st_size
         self._start = 0
         self._window = memoryview(b"")
 
@@ -52,6 +58,9 @@ class LocalSegment:
         if end <= start:
             self._start, self._window = position, memoryview(b"")
             return
+        # To touch a mapped page behind the end of its file ends the process.
+        if os.fstat(self._descriptor).st_size < end:
+            raise DumpError(f"{self._path}: became shorter while it was read: take a dump first, then read it")
         mapped = mmap.mmap(self._descriptor, end - start, prot=mmap.PROT_READ, offset=start)
         self._start, self._window = start, memoryview(mapped)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,21 @@ def test_a_view_outlives_the_window_it_came_from(path: str) -> None:
 def test_an_empty_file_has_empty_windows(tmp_path: Path) -> None:
     with LocalSegment(str(put(tmp_path / "empty"))) as segment:
         assert (segment.size, bytes(segment.view(0, 61)), bytes(segment.view(7, 1))) == (0, b"", b"")
+
+
+def test_a_file_that_becomes_shorter_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    shrinking = put(tmp_path / "file", bytes(3 * SMALLEST_WINDOW))
+    with LocalSegment(str(shrinking)) as segment:
+        assert len(segment.view(0, 100)) == 100
+        os.truncate(shrinking, SMALLEST_WINDOW)
+        with pytest.raises(DumpError, match="file: became shorter while it was read"):
+            segment.view(2 * SMALLEST_WINDOW, 100)
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DumpError, match="pipe: is no longer a regular file"):
+        LocalSegment(str(tmp_path / "pipe"))
 
 
 def test_a_symbolic_link_is_not_opened(tmp_path: Path) -> None:
