@@ -69,4 +69,17 @@ def _command(row: dict[str, Any], older_brokers: bool) -> str:
         arguments += ["--coordinator-epoch", str(max(0, row["coordinator_epoch"]))]
     else:
         arguments += ["--start-offset", str(row["start_offset"])]
-    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {shlex.join(arguments)}'
+    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {" ".join(map(_word, arguments))}'
+
+
+def _word(text: str) -> str:
+    """A text as one word of bash, of characters that change nothing on a terminal: people read the list first."""
+    if text.isprintable():
+        return shlex.quote(text)
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    return character if character.isprintable() else "".join(f"\\x{byte:02x}" for byte in character.encode())

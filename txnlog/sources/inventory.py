@@ -32,6 +32,9 @@ FULL_OFFSET_CHECKPOINTS = frozenset(
 )
 IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
 METADATA_TOPIC = "__cluster_metadata"
+LONGEST_CLUSTER = 80
+# What Delta calls the folder of rows without a value.
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
 
 
@@ -274,7 +277,7 @@ def _log_dirs(
         folder, manifest = _nearest(manifests, log_dir)
         cluster_id, broker = identities[log_dir]
         name = cluster or manifest.cluster or cluster_id or _only({identity[0] for identity in identities.values()})
-        name = name or "unnamed"
+        name = _partition_value(root, name or "unnamed")
         if cluster_id and ids_of_cluster.setdefault(name, cluster_id) != cluster_id:
             raise DumpError(
                 f"{root}: {log_dir} is of cluster {cluster_id}, other folders named {name} are of cluster "
@@ -292,6 +295,15 @@ def _log_dirs(
             )
         )
     return tuple(log_dirs)
+
+
+def _partition_value(root: Path, cluster: str) -> str:
+    """The name, if the tables can be partitioned by it: it becomes a folder, in which a byte may take three."""
+    if len(cluster.encode()) > LONGEST_CLUSTER:
+        raise DumpError(f"{root}: the cluster's name has more than {LONGEST_CLUSTER} bytes: give it another")
+    if cluster == NULL_PARTITION or "\0" in cluster:
+        raise DumpError(f"{root}: no cluster can be named {cluster}: give it another name")
+    return cluster
 
 
 def _nearest(manifests: dict[str, Manifest], log_dir: str) -> tuple[str, Manifest]:

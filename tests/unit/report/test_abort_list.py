@@ -23,6 +23,7 @@ HOSTILE = (
     "a\ntouch owned",
     "-rf",
     "\u202eevil",
+    "\x1b[2J\r\x07'; touch owned #\\",
     "x" * 249,
 )
 
@@ -51,7 +52,7 @@ def run(script: str, folder: Path) -> list[list[str]]:
         env={"PATH": f"{tool.parent}:/usr/bin:/bin", "BOOTSTRAP_SERVER": "broker:9092", "CALLS": str(calls)},
         check=True,
     )
-    return [call.split("\0") for call in calls.read_text().removesuffix("\0\0").split("\0\0")]
+    return [call.split("\0") for call in calls.read_bytes().decode().removesuffix("\0\0").split("\0\0")]
 
 
 def test_a_line_is_what_the_tool_of_brokers_from_3_0_takes(tmp_path: Path) -> None:
@@ -88,6 +89,13 @@ def test_comments_hold_no_control_or_direction_characters(name: str) -> None:
     assert len([line for line in script.splitlines() if "touch owned" in line and not line.startswith("#")]) == 0
 
 
+@pytest.mark.parametrize("name", HOSTILE, ids=repr)
+def test_the_list_can_be_looked_at_on_a_terminal(name: str) -> None:
+    script = rendered([candidate(topic=name, transactional_id=name, reason=name)], "sh")
+    assert all(line.isprintable() for line in script.split("\n"))
+    assert sum(line.startswith("kafka-transactions.sh ") for line in script.split("\n")) == 1
+
+
 def test_each_line_stands_under_its_cause_and_evidence() -> None:
     script = rendered([candidate(transactional_id="payments-1")], "sh")
     comment = script.split("\n\n")[1]
@@ -106,6 +114,8 @@ def test_json_and_csv_hold_every_column() -> None:
     (row,) = json.loads(rendered([candidate(topic='a,"b"\nc')], "json"))
     assert list(row) == names
     assert row["as_of"] == "2026-11-21T00:00:00.000Z"
-    header, line = csv.reader(io.StringIO(rendered([candidate(topic='a,"b"\nc')], "csv")))
+    text = rendered([candidate(topic='a,"b"\n\r\nc\rd', transactional_ids=["e f", 'g"h'])], "csv")
+    header, line = csv.reader(io.StringIO(text, newline=""))
     assert header == names
-    assert line[names.index("topic")] == 'a,"b"\nc'
+    assert line[names.index("topic")] == 'a,"b"\n\r\nc\rd'
+    assert json.loads(line[names.index("transactional_ids")]) == ["e f", 'g"h']

@@ -42,6 +42,13 @@ def test_a_row_stays_one_line_of_plain_characters(name: str) -> None:
     assert lines[1].isprintable()
 
 
+def test_a_very_long_name_leaves_the_other_columns_on_the_screen() -> None:
+    lines = rendered([late(transactional_id="x" * 10_000), late(transactional_id="y")], "table").splitlines()
+    assert max(map(len, lines)) < 500
+    assert "xxx…" in lines[1]
+    assert "x" * 10_000 in rendered([late(transactional_id="x" * 10_000)], "json")
+
+
 def test_tables_that_are_not_there_are_named(tmp_path: Any) -> None:
     with pytest.raises(TableError, match="there is no table runs in it: run `txnlog detect` first"):
         late_transactions(Root(str(tmp_path)))

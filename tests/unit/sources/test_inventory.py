@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.file_rows import rows
 from tests.writer import put, segment
+from txnlog.errors import DumpError
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
 from txnlog.sources.manifest import CopyTime
+from txnlog.sources.summary import NOTHING_FOLLOWS
 
 SEGMENT = f"{0:020}.log"
 UUID = "0123456789abcdef0123456789abcdef"
@@ -140,6 +143,46 @@ def test_symbolic_links_are_named_and_not_followed(tmp_path: Path) -> None:
     assert len(found) == 3
     for name in ("secret-0", f"orders-0/{1:020}.log"):
         assert found[name].skipped == "a symbolic link is not followed"
+
+
+@pytest.mark.parametrize("special", ["link", "link to nothing", "link to itself", "pipe"])
+@pytest.mark.parametrize(
+    "beside", ["orders-0/partition.metadata", "meta.properties", "recovery-point-offset-checkpoint"]
+)
+def test_what_stands_in_the_place_of_a_partitions_folder_hides_its_log(
+    tmp_path: Path, special: str, beside: str
+) -> None:
+    dump, hidden = tmp_path / "dump", tmp_path / "dump" / "b1" / "hidden-3"
+    put(dump / "b1" / beside)
+    if special == "pipe":
+        os.mkfifo(hidden)
+    else:
+        targets = {"link": tmp_path / "hidden-3", "link to nothing": tmp_path / "nowhere", "link to itself": hidden}
+        segment(tmp_path, "hidden-3", b"x")
+        hidden.symlink_to(targets[special])
+    file = files(dump)["b1/hidden-3"]
+    assert (file.kind, file.topic, file.partition, file.log_dir) == (FileKind.SEGMENT, "hidden", 3, "b1")
+    assert file.skipped in ("a symbolic link is not followed", "not a regular file")
+    (row,) = [row for row in rows([file]) if row["file"] == "b1/hidden-3"]
+    assert (row["damaged_to"], row["bytes_skipped"]) == (NOTHING_FOLLOWS, row["size_in_bytes"])
+
+
+def test_a_link_elsewhere_hides_no_partition(tmp_path: Path) -> None:
+    segment(tmp_path / "broker-1", "orders-0", b"")
+    put(tmp_path / "broker-1" / "partition.metadata.d" / "x")
+    (tmp_path / "broker-2").symlink_to(tmp_path / "broker-1")
+    (tmp_path / "broker-1" / "latest").symlink_to(tmp_path)
+    found = files(tmp_path)
+    assert [found[name].topic for name in ("broker-2", "broker-1/latest")] == [None, None]
+    assert [each.log_dir for each in inventory(tmp_path).log_dirs] == ["broker-1"]
+
+
+@pytest.mark.parametrize("name", ["x" * 81, "é" * 41, "__HIVE_DEFAULT_PARTITION__"])
+def test_a_cluster_that_no_folder_can_be_named_after_is_refused(tmp_path: Path, name: str) -> None:
+    segment(tmp_path / "b1", "orders-0", b"")
+    with pytest.raises(DumpError, match="cluster"):
+        inventory(tmp_path, name)
+    assert inventory(tmp_path, name[:20]).log_dirs[0].cluster == name[:20]
 
 
 def test_a_pipe_is_named_and_not_opened(tmp_path: Path) -> None:
