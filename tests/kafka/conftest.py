@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from txnlog.config import detect_options
 from txnlog.job import run
 from txnlog.report.reading import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, Root
+
+DUMP = "dump-1"
 
 
 @dataclass
@@ -40,11 +43,19 @@ class RunInThisSession(AbortRun):
 class Judged:
     """A dump of a cluster that still lives, and the verdicts on it."""
 
-    recipe: Recipe
-    dump: Path
     abort_run: RunInThisSession
     script: str
     verdicts: list[dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The recipe's."""
+        return self.abort_run.recipe.name
+
+    @property
+    def dump(self) -> Path:
+        """Its folder."""
+        return self.abort_run.scratch / DUMP
 
 
 @dataclass(frozen=True)
@@ -71,27 +82,44 @@ def kafka_jars() -> None:
         list(pool.map(jars, RELEASES))
 
 
-@pytest.fixture(scope="module", params=TRIALS, ids=lambda recipe: recipe.name)
-def judged(
+@pytest.fixture(scope="session")
+def dumps(
     request: pytest.FixtureRequest, spark: SparkSession, kafka_jars: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Judged]:
+) -> Iterator[Mapping[str, Future[RunInThisSession]]]:
+    """A dump of each trial that is wanted, made in the background one after the other: most of it is waiting."""
+    wanted = [item.callspec.params.get("judged") for item in request.session.items if hasattr(item, "callspec")]
+    pool, clusters = ThreadPoolExecutor(max_workers=1), ExitStack()
+
+    def dumped(recipe: Recipe, scratch: Path) -> RunInThisSession:
+        lab = start(clusters.enter_context(recipe.cluster(scratch / "cluster")))
+        recipe.dump(lab, recipe.sample(scratch / DUMP), WAIT_SECONDS)
+        abort_run = RunInThisSession(recipe, lab, scratch, Record(scratch), spark, Root(str(scratch / "tables")))
+        # At once: a broker that is away for longer has no partitions any more, and Kafka 4 drops what was pending.
+        abort_run.answering_again()
+        return abort_run
+
+    with clusters:
+        yield {
+            recipe.name: pool.submit(dumped, recipe, tmp_path_factory.mktemp(recipe.name))
+            for recipe in TRIALS
+            if recipe in wanted
+        }
+        # No cluster may begin once they are being ended.
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="module", params=TRIALS, ids=lambda recipe: recipe.name)
+def judged(request: pytest.FixtureRequest, dumps: Mapping[str, Future[RunInThisSession]]) -> Iterator[Judged]:
     """Everything that the release can show, dumped and judged. The brokers run until the last test of it."""
-    recipe: Recipe = request.param
-    scratch = tmp_path_factory.mktemp(recipe.name)
-    root = Root(str(scratch / "tables"))
-    with recipe.cluster(scratch / "cluster") as cluster:
-        lab = start(cluster)
-        dump = scratch / "dump-1"
-        recipe.dump(lab, recipe.sample(dump), WAIT_SECONDS)
-        abort_run = RunInThisSession(recipe, lab, scratch, Record(scratch), spark, root)
-        script = abort_run.detected(dump.name)
-        yield Judged(recipe, dump, abort_run, script, rows(root, OPEN_TRANSACTIONS))
+    abort_run = dumps[request.param.name].result()
+    script = abort_run.detected(DUMP)
+    yield Judged(abort_run, script, rows(abort_run.root, OPEN_TRANSACTIONS))
+    abort_run.cluster.end()
 
 
 @pytest.fixture(scope="module")
 def aborted(judged: Judged) -> Aborted:
     """The cluster after each line of the abort list, and after a second dump."""
     listed = {transaction_of(line) for line in abort_lines(judged.script)}
-    judged.abort_run.answering_again()
     judged.abort_run.act_on(judged.script)
     return Aborted(listed, judged.abort_run.record, judged.abort_run.root)

@@ -72,8 +72,9 @@ def detected(spark: SparkSession, dump: Path, tables: Path) -> Root:
 
 @pytest.fixture(scope="module", params=RELEASES)
 def pair(
-    request: pytest.FixtureRequest, spark: SparkSession, kafka_jars: None, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, spark: SparkSession, dumps: object, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pair]:
+    """`dumps` is asked for only because those of other tests can be made meanwhile."""
     scratch = tmp_path_factory.mktemp("pair")
     with Cluster(request.param, scratch / "cluster", node_count=2, settings=SETTINGS) as cluster:
         lab = start(cluster)

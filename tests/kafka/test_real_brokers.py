@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from abort_run import Transaction
+from lab import TRANSACTION_MAX_TIMEOUT_MS
 
 from tests.kafka.conftest import Aborted, Judged
 from tests.kafka.trials import CAUSES, DIFFERENCES, KAFKA, TXNLOG
@@ -42,7 +43,7 @@ def test_each_open_transaction_gets_the_verdict_that_its_making_implies(judged: 
 
 
 def test_every_cause_that_the_release_can_produce_is_there(judged: Judged) -> None:
-    assert {row["cause"] for row in judged.verdicts} == CAUSES[judged.recipe.name]
+    assert {row["cause"] for row in judged.verdicts} == CAUSES[judged.name]
 
 
 def test_find_hanging_of_the_live_cluster_differs_only_where_a_reason_is_named(judged: Judged) -> None:
@@ -54,7 +55,7 @@ def test_find_hanging_of_the_live_cluster_differs_only_where_a_reason_is_named(j
         if transaction(row) not in offered and row["action"] != "WAIT":
             by_txnlog_only.add((row["topic"], TXNLOG, row["cause"]))
     assert offered <= {transaction(row) for row in judged.verdicts}
-    assert by_kafka_only | by_txnlog_only == {one[:3] for one in DIFFERENCES[judged.recipe.name]}
+    assert by_kafka_only | by_txnlog_only == {one[:3] for one in DIFFERENCES[judged.name]}
 
 
 def test_each_line_of_the_abort_list_moves_its_partition_and_nothing_else(aborted: Aborted) -> None:
@@ -68,3 +69,15 @@ def test_each_line_of_the_abort_list_moves_its_partition_and_nothing_else(aborte
 def test_the_next_dump_resolves_every_row_of_the_abort_list(aborted: Aborted) -> None:
     resolved = {transaction(row) for row in rows(aborted.root, ABORT_CANDIDATES, "status = 'RESOLVED'")}
     assert resolved == aborted.listed
+
+
+def test_what_is_to_be_fenced_ends_when_its_id_is_initialised_anew(judged: Judged, aborted: Aborted) -> None:
+    to_fence = [row for row in judged.verdicts if row["action"] == "FENCE"]
+    assert to_fence
+    client = judged.abort_run.cluster.client
+    for transactional_id in {row["transactional_id"] for row in to_fence}:
+        client.init_producer_id(transactional_id, TRANSACTION_MAX_TIMEOUT_MS)
+    still_open = [
+        one for one in map(transaction, to_fence) if one.start_offset in judged.abort_run.open_starts(one.place)
+    ]
+    assert still_open == []

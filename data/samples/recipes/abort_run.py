@@ -122,9 +122,8 @@ class AbortRun:
 
     def all(self) -> None:
         """Everything from the first detection to the last check."""
-        script = self.detected("dump-1")
         self.answering_again()
-        self.act_on(script)
+        self.act_on(self.detected("dump-1"))
 
     def act_on(self, script: str) -> None:
         """Run the abort list, and see that it did what it should and nothing else."""
@@ -214,10 +213,10 @@ class AbortRun:
         """One abort: the partition must move to the next open transaction, or else to its end."""
         one = transaction_of(line)
         before, read_before = self._ends_of(one.place), self._read(one.place)
-        held = one.start_offset in self._open(one.place)
+        held = one.start_offset in self.open_starts(one.place)
         finished = self._bash(line)
         after = self._moved(one.place, before)
-        read_after, still_open = self._read(one.place), self._open(one.place)
+        read_after, still_open = self._read(one.place), self.open_starts(one.place)
         self.record.say()
         self.record.ran(line, finished)
         self.record.say(
@@ -243,7 +242,8 @@ class AbortRun:
         unmoved = finished.code != 0 and self._ends_of(one.place) == before
         self.record.check(unmoved, f"the tool refuses what is not open any more, nothing is written to {one.topic}")
 
-    def _open(self, place: Place) -> set[int]:
+    def open_starts(self, place: Place) -> set[int]:
+        """Where the open transactions start that the leader shows."""
         return {one.start_offset for one in self.lab.open_now(*place)}
 
     def _moved(self, place: Place, before: Ends) -> Ends:
@@ -310,7 +310,7 @@ class AbortRun:
                 f"{one}, {row['cause']}: last stable offset {was.stable} -> {now.stable},"
                 f" log end {was.log} -> {now.log}"
             )
-            same = was == now and one.start_offset in self._open(one.place)
+            same = was == now and one.start_offset in self.open_starts(one.place)
             self.record.check(same, f"{row['action']}: still open, nothing written")
         others = [place for place in before if place not in named]
         self.record.say()

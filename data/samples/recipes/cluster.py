@@ -161,6 +161,10 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End every broker that still runs, paused ones too."""
         for node in self.nodes.values():
             if node.process is not None and node.process.poll() is None:
                 node.process.send_signal(signal.SIGCONT)
@@ -299,8 +303,8 @@ class Cluster:
 
     def in_sync(self, topic: str, partition: int) -> set[int]:
         """The brokers with an in-sync replica."""
-        described = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
-        return set(described[partition].isrs) if partition in described else set()
+        described = self.client.partitions(topic)
+        return set(described[partition].in_sync) if partition in described else set()
 
     def last_stable_offset(self, topic: str, partition: int) -> int:
         """The LSO: ListOffsets of the latest offset with READ_COMMITTED."""

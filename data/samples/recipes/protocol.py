@@ -61,6 +61,13 @@ class CoordinatorState(NamedTuple):
     partitions: frozenset[tuple[str, int]]
 
 
+class Described(NamedTuple):
+    """A partition: the address of its leader, None where there is none, and the brokers in its in-sync set."""
+
+    leader: tuple[str, int] | None
+    in_sync: frozenset[int]
+
+
 class Connection:
     """One socket to one broker."""
 
@@ -122,6 +129,10 @@ class Client:
 
     def leaders(self, topic: str) -> dict[int, tuple[str, int] | None]:
         """Address of each partition's leader; None where there is none."""
+        return {partition: described.leader for partition, described in self.partitions(topic).items()}
+
+    def partitions(self, topic: str) -> dict[int, Described]:
+        """What the first broker knows of each partition: another one may be paused, and would not answer."""
         answer = self._ask((self._host, self._port), METADATA, 4, array([string(topic)]) + i8(0))
         answer.number("i")
 
@@ -134,14 +145,14 @@ class Client:
         answer.string()
         answer.number("i")
 
-        def partition() -> tuple[int, tuple[str, int] | None]:
+        def partition() -> tuple[int, Described]:
             answer.number("h")
             index, leader = answer.number("i"), answer.number("i")
             answer.array(lambda: answer.number("i"))
-            answer.array(lambda: answer.number("i"))
-            return index, brokers.get(leader)
+            in_sync = answer.array(lambda: answer.number("i"))
+            return index, Described(brokers.get(leader), frozenset(in_sync))
 
-        def described() -> list[tuple[int, tuple[str, int] | None]]:
+        def described() -> list[tuple[int, Described]]:
             answer.number("h")
             answer.string()
             answer.number("b")
