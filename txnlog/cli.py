@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import txnlog
 from txnlog.config import OPTIONS, DetectOptions, detect_options
@@ -19,6 +19,11 @@ from txnlog.report.output import printable
 from txnlog.sources.opener import local_path
 from txnlog.tables.layout import Root
 
+if TYPE_CHECKING:
+    from txnlog.job import Outcome
+
+# So many are printed; the inventory of the dump has all.
+LINKS_NAMED = 5
 EXIT_CODES = """exit codes:
   0  done, whatever was found
   1  an error of txnlog itself, or of Spark
@@ -142,11 +147,11 @@ def _detect(parsed: argparse.Namespace) -> None:
     except OSError as error:
         # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
         raise SparkError(f"{error}: is a disk full, or was Spark ended?") from error
-    _print_outcome(outcome.runs, options)
+    _print_outcome(outcome, options)
 
 
-def _print_outcome(runs: list[dict[str, object]], options: DetectOptions) -> None:
-    for found in runs:
+def _print_outcome(outcome: Outcome, options: DetectOptions) -> None:
+    for found in outcome.runs:
         print(
             f"{printable(found['cluster'])}: {found['open_transactions']} open transactions,"
             f" {found['late_transactions']} late, {found['abort_candidates']} to abort,"
@@ -161,6 +166,11 @@ def _print_outcome(runs: list[dict[str, object]], options: DetectOptions) -> Non
             )
         if found["bytes_damaged"]:
             print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
+    if outcome.not_followed:
+        print(
+            f"{len(outcome.not_followed)} symbolic links or special files were not followed, and what they lead to was"
+            f" not read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
+        )
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()
     print(f"Delta tables: {printable(place)}")

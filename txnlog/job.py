@@ -78,9 +78,10 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run found: rows of `runs`, one a cluster, as dictionaries."""
+    """What a run found: rows of `runs`, one a cluster, as dictionaries; and the links and pipes that it left alone."""
 
     runs: list[dict[str, object]]
+    not_followed: list[str]
 
 
 def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -101,7 +102,8 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
             detection = detect(facts, _thresholds(options), settled, options.as_of)
         # What is written depends on what is there: no other job may come in between.
         with only_writer(store.root):
-            return _write(store, options, clusters, facts, detection, started, steps)
+            runs = _write(store, options, clusters, facts, detection, started, steps)
+    return Outcome(runs, [file.file for file in dump.files if file.is_special])
 
 
 def _write(
@@ -112,7 +114,7 @@ def _write(
     detection: Detection,
     started: datetime,
     steps: Steps,
-) -> Outcome:
+) -> list[dict[str, object]]:
     with steps.step("write the verdicts"):
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
@@ -272,7 +274,9 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     return joined.withColumn("coordinator_partitions_missing", missing.cast("int")).drop("coordinators")
 
 
-def _write_runs(store: Store, options: DetectOptions, rows: DataFrame, started: datetime, steps: Steps) -> Outcome:
+def _write_runs(
+    store: Store, options: DetectOptions, rows: DataFrame, started: datetime, steps: Steps
+) -> list[dict[str, object]]:
     found = [row.asDict() for row in rows.collect()]
     run_id = str(uuid.uuid4())
     counts = (
@@ -300,4 +304,4 @@ def _write_runs(store: Store, options: DetectOptions, rows: DataFrame, started: 
     schema = spark_schema(RunRow)
     spark = rows.sparkSession
     store.append(RUNS, spark.createDataFrame([tuple(row[name] for name in schema.names) for row in complete], schema))
-    return Outcome(complete)
+    return complete

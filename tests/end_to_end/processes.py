@@ -36,6 +36,8 @@ def start(prefix: tuple[str, ...] = (), settings: dict[str, Any] = SETTINGS, **g
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Executors have to be of this Python, too.
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
     )
 
 

@@ -20,6 +20,8 @@ def local_path(text: str) -> Path:
     if scheme not in ("", "file"):
         raise DumpError(f"{text}: dumps are read from local paths and file: URIs, not from {scheme}:")
     path = Path(unquote(urlsplit(text).path) if scheme else text)
+    if any("\ud800" <= character <= "\udfff" for character in str(path)):
+        raise DumpError(f"{text}: Spark takes UTF-8 only: give the folder another name; those below it may be any")
     if not path.exists():
         raise DumpError(f"{text}: there is no such folder")
     if not path.is_dir():

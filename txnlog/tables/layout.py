@@ -19,6 +19,10 @@ from txnlog.tables.rows import (
 )
 
 CATALOG_AND_SCHEMA = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+# Spark SQL replaces such variables even within a quoted name.
+VARIABLE = "${"
+# What delta-rs refuses in a path, or takes for another one.
+UNREADABLE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://?.*", re.DOTALL)
 
 
@@ -88,17 +92,25 @@ class Root:
         """Whether the tables are named by catalog and schema rather than by path."""
         return CATALOG_AND_SCHEMA.fullmatch(self.text) is not None and not Path(self.text).exists()
 
-    def path_of(self, table: Table) -> str:
-        """The table's folder or URI. `TableError` for tables that are named by catalog and schema."""
+    def base(self) -> str:
+        """The folder or URI of all tables. `TableError` where it is none, or one that cannot be read everywhere."""
         if self.is_schema:
             raise TableError(f"{self.text} names a catalog and schema: read its tables with Spark SQL")
-        base = self.text if URI.fullmatch(self.text) else str(Path(self.text).absolute())
-        return f"{base.rstrip('/')}/{table.name}"
+        is_uri = URI.fullmatch(self.text) is not None
+        base = self.text if is_uri else str(Path(self.text).absolute())
+        if VARIABLE in base or (not is_uri and UNREADABLE.search(base)):
+            raise TableError(
+                f"{base}: tables cannot stand there: a control character, a backslash, a percent sign before two"
+                " hexadecimal digits, ${ or what is not UTF-8 in the path leads Spark or delta-rs astray"
+            )
+        return base.rstrip("/")
+
+    def path_of(self, table: Table) -> str:
+        """The table's folder or URI. `TableError` for tables that are named by catalog and schema."""
+        return f"{self.base()}/{table.name}"
 
     def sql_name(self, table: Table) -> str:
-        """The table as it stands in a SQL statement. `TableError` for a place that Spark SQL would replace."""
-        if "${" in self.text:
-            raise TableError(f"{self.text}: Spark SQL takes ${{…}} for a variable: write to another place")
+        """The table as it stands in a SQL statement."""
         if self.is_schema:
             return ".".join(_quoted(part) for part in (*self.text.split("."), table.name))
         return f"delta.{_quoted(self.path_of(table))}"

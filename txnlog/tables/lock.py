@@ -36,14 +36,15 @@ def _opened(root: Root) -> int | None:
     """The folder, made where it is missing; None for a URI or a schema. `TableError` where it cannot be written."""
     if root.is_schema or URI.fullmatch(root.text):
         return None
+    path = root.base()
     try:
-        Path(root.text).mkdir(parents=True, exist_ok=True)
-        folder = os.open(root.text, os.O_RDONLY | os.O_DIRECTORY)
+        Path(path).mkdir(parents=True, exist_ok=True)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise TableError(f"{root.text}: tables cannot be written there: {error.strerror}") from error
-    if not os.access(root.text, os.W_OK):
+        raise TableError(f"{path}: tables cannot be written there: {error.strerror}") from error
+    if not os.access(path, os.W_OK):
         os.close(folder)
-        raise TableError(f"{root.text}: tables cannot be written there: {os.strerror(errno.EACCES)}")
+        raise TableError(f"{path}: tables cannot be written there: {os.strerror(errno.EACCES)}")
     return folder
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from txnlog.errors import TableError
 from txnlog.report.find_hanging import late_transactions, rendered
-from txnlog.tables.layout import OPEN_TRANSACTIONS, Root, columns_of
+from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
 # The columns of `kafka-transactions.sh find-hanging` (`TransactionsCommand.FindHangingTransactionsCommand`).
 KAFKAS = ["Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp"]
@@ -57,3 +57,10 @@ def test_tables_that_are_not_there_are_named(tmp_path: Any) -> None:
 def test_tables_by_catalog_and_schema_are_for_spark_sql() -> None:
     with pytest.raises(TableError, match=r"main\.txnlog names a catalog and schema"):
         late_transactions(Root("main.txnlog"))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x7f", "a\\b", "%2e%2e", "${user.home}", "\udce9"])
+def test_places_that_lead_spark_or_delta_rs_astray_are_refused(tmp_path: Any, name: str) -> None:
+    with pytest.raises(TableError, match="tables cannot stand there"):
+        Root(str(tmp_path / name)).sql_name(RUNS)
+    assert Root(f"s3://bucket/{name}".replace("$", "")).sql_name(RUNS).endswith("/runs`")

@@ -27,6 +27,7 @@ def test_a_folder_is_named_by_a_path_or_a_uri(tmp_path: Path) -> None:
     [
         ("s3://bucket/dump", "not from s3:"),
         ("dbfs:/dump", "not from dbfs:"),
+        ("/no/caf\udce9", "Spark takes UTF-8 only"),
         ("/no/such/folder", "/no/such/folder: there is no such folder"),
         (__file__, "a dump is a folder, this is a file"),
     ],
