@@ -135,7 +135,7 @@ def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Fa
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),
         dump_files=reading.dump_files(spark, options.dump, **shared),
-        log_dirs=spark.createDataFrame([_log_dir(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
+        log_dirs=spark.createDataFrame([log_dir_row(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
     )
 
 
@@ -166,7 +166,8 @@ def _kept(facts: Facts) -> Iterator[Facts]:
             frame.unpersist()
 
 
-def _log_dir(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
+def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
+    """A row of `Facts.log_dirs`: what manifest and options say of a copied log directory."""
     copied = log_dir.copied
     return (
         log_dir.cluster,

@@ -69,6 +69,8 @@ CONDITIONS: dict[str, str] = {
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     "is_proven_late": "as_of - appended_by > late_after_ms",
     "is_seen_by_coordinator": "appended_by + clock_skew_ms < coordinator_copy_from",
+    # What it says of the id is about the present then, and not about a transaction that has ended since.
+    "coordinator_is_as_new": "is_seen_by_coordinator OR coordinator_copy_from >= copy_from",
     "is_listed": "listing IS NOT NULL",
     "is_same_epoch": "is_listed AND last_marker.producer_epoch = listing.prepared.epoch",
     "neighbours_are_whole": "(row_number > 1 AND certain_from_offset = 0) OR whole_from = 0"
@@ -83,7 +85,7 @@ CONDITIONS: dict[str, str] = {
     " AND (last_marker IS NULL OR last_marker.producer_epoch < listing.prepared.epoch"
     " OR (is_same_epoch AND neighbour_markers < neighbours"
     " AND last_marker.max_timestamp < listing.prepared.timestamp - clock_skew_ms))",
-    "ended_before_copy": "listing.prepared.ended_timestamp < copy_from",
+    "ended_before_copy": "listing.prepared.ended_timestamp + clock_skew_ms < copy_from",
     # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
     # committed, whatever became of the last.
     "commit_came": "last_marker.producer_epoch > committed.epoch OR (last_marker.producer_epoch = committed.epoch"
@@ -92,7 +94,8 @@ CONDITIONS: dict[str, str] = {
     "may_be_committed": "committed IS NOT NULL AND NOT commit_came"
     " AND NOT coalesce(started_after > committed.timestamp, false)",
     "commit_is_missing": "may_be_committed AND NOT marker_is_below_log"
-    " AND timestamps_trusted AND first_timestamp <= committed.timestamp AND committed.ended_timestamp < copy_from"
+    " AND timestamps_trusted AND first_timestamp <= committed.timestamp"
+    " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_marker IS NULL OR last_marker.producer_epoch < committed.epoch"
     " OR last_marker.max_timestamp < committed.timestamp - clock_skew_ms)",
     "history_is_whole": "whole_from = 0 OR whole_from <= started_after",
@@ -182,7 +185,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         Cause.STUCK_ONGOING,
-        "is_ongoing AND is_past_timeout",
+        "is_ongoing AND is_past_timeout AND coordinator_is_as_new",
         "concat('the coordinator has it Ongoing since ', iso_current_start, ', longer than its timeout of ', "
         "current.timeout_ms, ' ms: forceTerminateTransaction ends it')",
     ),
@@ -204,15 +207,15 @@ RULES: tuple[Rule, ...] = (
         "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
     ),
     Rule(
-        Cause.SKEW,
-        "NOT is_seen_by_coordinator",
-        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
-    ),
-    Rule(
         Cause.COVERAGE_GAP,
         "NOT is_known AND size(missing_coordinators) > 0",
         "concat('no coordinator in the dump knows the producer id, but __transaction_state lacks partitions ', "
         "array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', ''))",
+    ),
+    Rule(
+        Cause.SKEW,
+        "NOT is_seen_by_coordinator",
+        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
     ),
     Rule(
         Cause.CORRUPT_INPUT,

@@ -18,15 +18,17 @@ from txnlog.format.structure import fields
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
-from txnlog.sources.opener import LocalSegment
+from txnlog.sources.opener import LocalSegment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
 # Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
 WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
-# Snapshots and checkpoints are read whole. A million producers of one partition make 46 MB.
-LARGEST_SMALL_FILE = 256 << 20
+# These are read whole. A million producers of one partition make a snapshot of 46 MB, and a broker with a hundred
+# thousand partitions of long names checkpoints of 25 MB, which as text take ten times as much memory.
+LARGEST_OF_ENTRIES = 256 << 20
+LARGEST_TEXT = 32 << 20
 SNAPSHOT_HEADER_SIZE = 10
 
 _NAMES = tuple(field.name for field in fields(DumpFileRow))
@@ -90,7 +92,7 @@ def _damaged(file: DumpFile, problem: str) -> dict[str, Any]:
 
 def _small_file(file: DumpFile) -> dict[str, Any]:
     try:
-        content = small_content(file)
+        content = _content(file)
         count, topic_id = _PARSERS[file.kind](content)
     except UnicodeDecodeError as error:
         return _damaged(file, f"byte {error.start}: not UTF-8")
@@ -104,12 +106,9 @@ def _small_file(file: DumpFile) -> dict[str, Any]:
     }
 
 
-def small_content(file: DumpFile) -> bytes:
-    """The whole content of a small file; `FormatError` when it is none."""
-    with LocalSegment(file.path) as segment:
-        if segment.size > LARGEST_SMALL_FILE:
-            raise FormatError(f"{segment.size} bytes are too many for a {file.kind.value}")
-        return bytes(segment.view(0, segment.size))
+def _content(file: DumpFile) -> bytes:
+    of_entries = file.kind in (FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX)
+    return small_content(file.path, LARGEST_OF_ENTRIES if of_entries else LARGEST_TEXT)
 
 
 _PARSERS: dict[FileKind, Callable[[bytes], tuple[int, str | None]]] = {
@@ -126,7 +125,7 @@ _PARSERS: dict[FileKind, Callable[[bytes], tuple[int, str | None]]] = {
 def producer_snapshot_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
     """Rows of `ProducerSnapshotRow`; none for a snapshot that is damaged, which its `DumpFileRow` says."""
     try:
-        entries = snapshot_entries(small_content(file))
+        entries = snapshot_entries(_content(file))
     except (FormatError, OSError):
         return
     if len(entries):
@@ -146,7 +145,7 @@ def producer_snapshot_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
 def aborted_transaction_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
     """Rows of `AbortedTransactionRow`; none for an index that is damaged, which its `DumpFileRow` says."""
     try:
-        entries = aborted_transactions(small_content(file))
+        entries = aborted_transactions(_content(file))
     except (FormatError, OSError):
         return
     if len(entries):
@@ -158,7 +157,7 @@ def aborted_transaction_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
 def checkpoint_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
     """Rows of `CheckpointRow`; none for a checkpoint that is damaged, which its `DumpFileRow` says."""
     try:
-        lines = offset_checkpoints(small_content(file).decode())
+        lines = offset_checkpoints(_content(file).decode())
     except (FormatError, OSError, UnicodeDecodeError):
         return
     if lines:

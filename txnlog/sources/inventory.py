@@ -15,6 +15,7 @@ from txnlog.format.checkpoint import properties
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
+from txnlog.sources.opener import small_content
 
 META_PROPERTIES = "meta.properties"
 PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})", re.DOTALL)
@@ -33,6 +34,7 @@ FULL_OFFSET_CHECKPOINTS = frozenset(
 IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
 METADATA_TOPIC = "__cluster_metadata"
 LONGEST_CLUSTER = 80
+LARGEST_META_PROPERTIES = 1 << 20
 # What Delta calls the folder of rows without a value.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
@@ -325,7 +327,7 @@ def _identity(path: str | None) -> tuple[str | None, str | None]:
     if path is None:
         return None, None
     try:
-        pairs = properties(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, FormatError):
+        pairs = properties(small_content(path, LARGEST_META_PROPERTIES).decode())
+    except (OSError, UnicodeDecodeError, FormatError, DumpError):
         return None, None
     return pairs.get("cluster.id"), pairs.get("node.id") or pairs.get("broker.id")

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from txnlog.errors import DumpError, OptionError
+from txnlog.errors import DumpError, FormatError, OptionError
+from txnlog.sources.opener import small_content
 from txnlog.times import instant_ms, milliseconds
 
 NAME = "dump.toml"
+LARGEST_MANIFEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ def read_manifest(root: Path) -> Manifest:
     if not path.is_file():
         return Manifest()
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        content = tomllib.loads(small_content(str(path), LARGEST_MANIFEST).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, FormatError, OSError) as error:
         raise DumpError(f"{path}: {error}") from error
     return _manifest(path, content)
 

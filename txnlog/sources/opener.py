@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from txnlog.errors import DumpError
+from txnlog.errors import DumpError, FormatError
 
 # What is mapped at least, so that many small looks at one place cost one system call.
 SMALLEST_WINDOW = 1 << 20
@@ -72,3 +72,11 @@ class LocalSegment:
     def __exit__(self, *_: object) -> None:
         self._window = memoryview(b"")
         os.close(self._descriptor)
+
+
+def small_content(path: str, largest: int) -> bytes:
+    """The whole content of a file that is known to be small. `FormatError` if it is larger, `OSError` as by `open`."""
+    with LocalSegment(path) as file:
+        if file.size > largest:
+            raise FormatError(f"{file.size} bytes are too many: {largest} are read")
+        return bytes(file.view(0, file.size))

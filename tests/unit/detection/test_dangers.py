@@ -183,7 +183,7 @@ COORDINATORS = [
     coordinators("nobody knows it, one has gaps that no cleaner left", f"{OF_ANOTHER} skip(9) empty@20", CORRUPT),
     Case("coordinators: a copy of an earlier leader of the id's own is longer", "data(0)@100", "empty(coordinator=2)@50",
          logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@99[orders-0]"}, want=CORRUPT),
-    Case("coordinators: none is in the dump", "data(0)@100", None, want="SKEW UNDETERMINED"),
+    Case("coordinators: none is in the dump", "data(0)@100", None, want="COVERAGE_GAP UNDETERMINED"),
     # 46: what a coordinator still owns is never to be aborted.
     coordinators("46: an ongoing transaction", LISTED, "STUCK_ONGOING FENCE"),
     coordinators("46: a pending commit", f"{LISTED} prepare_commit@101", "STUCK_PREPARE MOVE_COORDINATOR"),
