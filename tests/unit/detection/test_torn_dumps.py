@@ -15,19 +15,19 @@ COMMITTED, ABORTED = (f"{ONGOING} prepare_{kind}@300 complete@300" for kind in (
 FIRST, LATER = (200.0, 210.0), (1000.0, 1010.0)
 
 
-def torn(id: str, orders: str, coordinator: str, want: str, coordinator_first: bool) -> Case:
+def torn(says: str, orders: str, coordinator: str, want: str, coordinator_first: bool) -> Case:
     """The coordinator on a broker of its own; one of the two brokers was copied hours before the other."""
     first, second = ("2", "1") if coordinator_first else ("1", "2")
     logs, copied = {f"{COORDINATOR_TOPIC}-0@2": coordinator}, {first: FIRST, second: LATER}
-    return Case(id, orders, None, logs=logs, copied=copied, want=want)
+    return Case(says, orders, None, logs=logs, copied=copied, want=want)
 
 
-def coordinator_first(id: str, orders: str, coordinator: str, want: str) -> Case:
-    return torn(f"coordinator first: {id}", orders, coordinator, want, coordinator_first=True)
+def coordinator_first(says: str, orders: str, coordinator: str, want: str) -> Case:
+    return torn(f"coordinator first: {says}", orders, coordinator, want, coordinator_first=True)
 
 
-def partition_first(id: str, orders: str, coordinator: str, want: str) -> Case:
-    return torn(f"partition first: {id}", orders, coordinator, want, coordinator_first=False)
+def partition_first(says: str, orders: str, coordinator: str, want: str) -> Case:
+    return torn(f"partition first: {says}", orders, coordinator, want, coordinator_first=False)
 
 
 CASES = [
