@@ -45,6 +45,9 @@ LOCAL: Mapping[str, Setting] = {
     "spark.sql.shuffle.partitions": 8,
     "spark.databricks.delta.snapshotPartitions": 2,
     "spark.sql.adaptive.enabled": True,
+    # Results pass through the driver. This rule would compute on them while planning: row by row, uncompiled, and
+    # again in every plan that uses them. With twenty thousand open transactions that takes minutes.
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
     "spark.ui.enabled": False,
     # The progress bar writes carriage returns into captured output.
     "spark.ui.showConsoleProgress": False,

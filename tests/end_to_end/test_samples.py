@@ -29,8 +29,21 @@ def detected(spark: SparkSession, dump: Path, tables: Path, **options: Any) -> R
     return Root(str(tables))
 
 
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Bytes and times of all files below a folder, and of the folders themselves."""
+    return {
+        str(path): (path.read_bytes() if path.is_file() else b"", path.stat().st_mtime_ns)
+        for path in [folder, *folder.rglob("*")]
+    }
+
+
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Root:
+def before() -> dict[str, tuple[bytes, int]]:
+    return contents(SAMPLES)
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, before: object, tmp_path_factory: pytest.TempPathFactory) -> Root:
     return detected(spark, SAMPLES, tmp_path_factory.mktemp("samples"))
 
 
@@ -43,6 +56,10 @@ def facts(transactions: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
 
 def version(root: Root, table: Table) -> int:
     return DeltaTable(root.path_of(table)).version()
+
+
+def test_a_run_leaves_the_dump_as_it_was(before: dict[str, tuple[bytes, int]], tables: Root) -> None:
+    assert contents(SAMPLES) == before
 
 
 @pytest.mark.parametrize("sample", TRUTHS)
