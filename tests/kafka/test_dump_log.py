@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ from tests.writer import (
     record,
     segment,
 )
+from txnlog.format.coordinator import STATES, TOPIC
+from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
 from txnlog.sources.opener import LocalSegment
@@ -140,6 +143,55 @@ def assert_rows_are_kafkas(root: Path) -> int:
 @pytest.mark.parametrize("sample", sorted(path.parent.name for path in SAMPLES.glob("*/truth.json")))
 def test_every_row_of_a_sample_is_what_kafka_prints(sample: str) -> None:
     assert assert_rows_are_kafkas(SAMPLES / sample) > 100
+
+
+def state_by_kafka(line: str) -> Row:
+    """A coordinator record; the newest release prints its status as the number that it is on disk (item 74)."""
+    match = re.match(r"\| offset: (\d+) .* key: (\{.*}) payload: (\{.*})$", line)
+    assert match, line
+    key, payload = json.loads(match[2]), json.loads(match[3])
+    assert key["type"] == "0"
+    value = payload["data"]
+    listed = value["transactionPartitions"]
+    return {
+        "offset": int(match[1]),
+        "transactional_id": key["data"]["transactionalId"],
+        "state": STATES[value["transactionStatus"]],
+        "producer_id": value["producerId"],
+        "producer_epoch": value["producerEpoch"],
+        "timeout_ms": value["transactionTimeoutMs"],
+        "last_update_timestamp": value["transactionLastUpdateTimestampMs"],
+        "start_timestamp": not_set(value["transactionStartTimestampMs"]),
+        "previous_producer_id": not_set(value.get("previousProducerId", -1)),
+        "next_producer_id": not_set(value.get("nextProducerId", -1)),
+        "client_transaction_version": value.get("clientTransactionVersion", 0),
+        "topic_partitions": None
+        if listed is None
+        else [{"topic": each["topic"], "partition": one} for each in listed for one in each["partitionIds"]],
+    }
+
+
+def not_set(number: int) -> int | None:
+    return None if number == -1 else number
+
+
+@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0"])
+def test_every_coordinator_record_of_a_sample_is_what_kafka_prints(sample: str) -> None:
+    found = [file for file in inventory(SAMPLES / sample).files if file.topic == TOPIC and file.size]
+    files = {file.path: file for file in found if file.kind is FileKind.SEGMENT}
+    theirs: dict[str, list[Row]] = {}
+    options = ("--transaction-log-decoder", "--files", ",".join(files))
+    for line in tool(NEWEST, "org.apache.kafka.tools.DumpLogSegments", *options):
+        if line.startswith("Dumping "):
+            rows = theirs.setdefault(line.removeprefix("Dumping "), [])
+        elif line.startswith("|"):
+            rows.append(state_by_kafka(line))
+    assert sum(map(len, theirs.values())) > 100
+    for path, expected in theirs.items():
+        with LocalSegment(path) as opened:
+            states = coordinator_states(files[path], opened, files[path].coordinator_partitions)
+            ours = [row for each in states for row in each.to_pylist()]
+        assert [{name: row[name] for name in expected[0]} for row in ours] == expected, path
 
 
 def several(first: int, codec: str, attributes: int, **header: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Each cause of an open transaction and what to do about it (section 6 of the specification)."""
+"""Each cause of an open transaction and what to do about it (items 52 to 62 of docs/semantics.md)."""
 
 from __future__ import annotations
 
@@ -85,6 +85,8 @@ CASES = [
     Case("an abort by timeout that is stuck", "data(0)@100", f"{LISTED} prepare_abort(epoch=1)@101",
          want="STUCK_PREPARE MOVE_COORDINATOR HIGH"),
     Case("longer ongoing than its timeout", "data(0)@100", LISTED, want="STUCK_ONGOING FENCE HIGH"),
+    Case("72: longer ongoing, with transaction version 2, from after its first batch", "data(0)@100",
+         "id(app, version=2) empty@50 ongoing@100:00.159[orders-0]", want="STUCK_ONGOING FENCE HIGH"),
     Case("longer ongoing, at a later epoch than the data", "data(0)@100", "empty@50 ongoing(epoch=1)@99[orders-0]",
          want="STUCK_ONGOING FENCE HIGH"),
     Case("longer ongoing, under the producer id before", "data(0)@100", "id(app, of=9) ongoing(previous=7)@99[orders-0]",

@@ -1,4 +1,4 @@
-"""What the coordinators know. Numbers are items of the specification of transactions on disk."""
+"""What the coordinators know. Numbers are items of docs/semantics.md."""
 
 from __future__ import annotations
 
@@ -99,27 +99,27 @@ KNOWN = [
         want={"transactional_id": "app", "listing": None},
     ),
     Case(
-        "35: a transaction ended when the record that says so was written",
+        "71: a transaction ended when the record that says so was written",
         "data(0)@100",
         "empty@50 ongoing@99[orders-0] prepare_commit@101 complete(written=130)@101",
         want={"listing.prepared.ended_timestamp": instant("130")},
     ),
     Case(
-        "35: neighbours end within seconds of one another",
+        "64: neighbours end within seconds of one another",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing@61:01[orders-0] prepare_commit@61:10"
         " complete@61:11 ongoing@61:12[orders-0] prepare_commit@61:21 complete@61:21",
         want={"neighbours": 3, "neighbours_from": instant("61")},
     ),
     Case(
-        "35: after a pause a new row of neighbours starts",
+        "64: after a pause a new row of neighbours starts",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing@61:01[orders-0] prepare_commit@61:10.001"
         " complete@61:11",
         want={"neighbours": 1, "row_number": 2},
     ),
     Case(
-        "35: with another epoch a new row of neighbours starts",
+        "64: with another epoch a new row of neighbours starts",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing(epoch=1)@61:01[orders-0]"
         " prepare_commit@61:02 complete@61:02",

@@ -1,4 +1,4 @@
-"""Which copy of a partition is believed (item 15), and how whole it is."""
+"""Which copy of a partition is believed (item 15), and how whole it is. Numbers are items of docs/semantics.md."""
 
 from __future__ import annotations
 
@@ -69,9 +69,11 @@ WHOLENESS = [
     ),
     Case("wholeness: checkpoints", "plain(0) high_watermark(9) cleaned_to(8)", want={"high_watermark": 9, "cleaned_to": 8}),
     Case("wholeness: no checkpoints", "plain(0) no_checkpoint", want={"high_watermark": None, "cleaned_to": None}),
-    Case("wholeness: the log starts at its first segment", "segment(3) plain(3)", want={"log_start_offset": 3}),
-    Case("wholeness: records below the log start are deleted", "plain(0..9) log_start(7)", want={"log_start_offset": 7}),
-    Case("wholeness: an empty segment", "segment(5)", want={"log_end_offset": 5, "log_start_offset": 5}),
+    Case("wholeness: 66: the log starts at its first segment", "segment(3) plain(3)", want={"log_start_offset": 3}),
+    Case("wholeness: 66: records below the log start are deleted", "plain(0..9) log_start(7)", want={"log_start_offset": 7}),
+    Case("wholeness: 66: a log start checkpoint of before the first segment is stale", "segment(3) plain(3) log_start(1)",
+         want={"log_start_offset": 3}),
+    Case("wholeness: 68: an empty segment", "segment(5)", want={"log_end_offset": 5, "log_start_offset": 5}),
     Case(
         "wholeness: a snapshot at the log's end is of this log",
         "plain(0) snapshot(1)",

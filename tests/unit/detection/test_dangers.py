@@ -1,4 +1,4 @@
-"""What looks like a hanging transaction, and must not be aborted. Numbers are items of the specification."""
+"""What looks like a hanging transaction, and must not be aborted. Numbers are items of docs/semantics.md."""
 
 from __future__ import annotations
 
@@ -144,6 +144,9 @@ PARTITIONS = [
     partition("a segment is missing behind its start", "data(0)@100 segment(5) plain(5)", GAP),
     partition("offsets are missing before its start", "plain(0) data(5)@100", GAP),
     partition("offsets are missing before its start, and were cleaned", "plain(0) data(5)@100 cleaned_to(5)", ABORT),
+    partition("23: a segment is named below its first batch, and nothing explains it", "plain(0..2) segment(3) data(5)@100", GAP),
+    partition("23: a segment is named below its first batch, what lay between was cleaned",
+              "plain(0..2) segment(3) data(5)@100 cleaned_to(5)", ABORT),
     partition("offsets are missing before its start, and before its last own marker",
               "plain(0) data(5)@60 abort(6)@61 data(7)@100", ABORT),
     partition("the high watermark lies above the log's end", "data(0)@100 high_watermark(2)", GAP),

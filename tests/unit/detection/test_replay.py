@@ -1,4 +1,4 @@
-"""Which transactions are open at the end of a log. Numbers are items of the specification of transactions on disk."""
+"""Which transactions are open at the end of a log. Numbers are items of docs/semantics.md."""
 
 from __future__ import annotations
 

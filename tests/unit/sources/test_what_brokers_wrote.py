@@ -1,0 +1,115 @@
+"""What Kafka is said to do (docs/semantics.md), seen in the logs that real brokers left in data/samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.inventory import FileKind, inventory
+from txnlog.sources.opener import LocalSegment
+from txnlog.sources.segments import Level, segment_batches
+
+SAMPLES = Path(__file__).parents[3] / "data" / "samples"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Written:
+    """Rows of all samples: transactional batches, and the readable records of coordinators."""
+
+    batches: list[Row]
+    states: list[Row]
+
+    def markers(self) -> Iterator[Row]:
+        return (row for row in self.batches if row["marker_type"])
+
+    def data(self) -> Iterator[Row]:
+        return (row for row in self.batches if not row["is_control"])
+
+
+@pytest.fixture(scope="module")
+def written() -> Written:
+    found = Written([], [])
+    for file in inventory(SAMPLES).files:
+        if file.kind is not FileKind.SEGMENT or file.skipped:
+            continue
+        with LocalSegment(file.path) as opened:
+            for rows in segment_batches(file, opened, Level.TRANSACTIONAL):
+                found.batches.extend(rows.to_pylist())
+            if file.topic == "__transaction_state":
+                for rows in coordinator_states(file, opened, file.coordinator_partitions):
+                    found.states.extend(row for row in rows.to_pylist() if row["state"])
+    return found
+
+
+def producer(row: Row) -> tuple[str, int, int]:
+    return row["cluster"], row["producer_id"], row["producer_epoch"]
+
+
+def test_7_a_marker_is_a_batch_of_78_bytes(written: Written) -> None:
+    assert {row["size_in_bytes"] for row in written.markers()} == {78}
+
+
+def test_14_consumed_offsets_are_written_without_counting(written: Written) -> None:
+    """Each batch of a producer's transactional offset commits starts at sequence number 0 again."""
+    sequences = [row["base_sequence"] for row in written.data() if row["topic"] == "__consumer_offsets"]
+    assert len(sequences) > 20
+    assert set(sequences) == {0}
+
+
+def test_35_markers_carry_the_leader_epoch_of_the_record_that_prepared_them(written: Written) -> None:
+    prepared: dict[tuple[str, int, int], set[int]] = {}
+    for row in written.states:
+        if row["state"].startswith("Prepare"):
+            prepared.setdefault(producer(row), set()).add(row["coordinator_epoch"])
+    # One sample lacks coordinator partitions on purpose.
+    known = [row for row in written.markers() if producer(row) in prepared]
+    assert len(known) > 200
+    assert [row for row in known if row["coordinator_epoch"] not in prepared[producer(row)]] == []
+
+
+def of_each_id(states: list[Row]) -> Iterator[list[Row]]:
+    ids: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(states, key=lambda row: int(row["offset"])):
+        ids.setdefault((row["cluster"], row["transactional_id"]), []).append(row)
+    yield from ids.values()
+
+
+def test_71_a_complete_record_says_when_markers_were_first_sent_and_its_batch_when_they_were_there(
+    written: Written,
+) -> None:
+    times: dict[tuple[str, int, int], list[int]] = {}
+    for row in written.markers():
+        times.setdefault(producer(row), []).append(row["max_timestamp"])
+    later_than_said = 0
+    for history in of_each_id(written.states):
+        for prepare, complete in pairwise(history):
+            if prepare["state"].startswith("Prepare") and complete["state"].startswith("Complete"):
+                ends = [time for time in times.get(producer(prepare), []) if time >= prepare["last_update_timestamp"]]
+                own = [time for time in ends if time <= complete["append_timestamp"]]
+                later_than_said += any(time > complete["last_update_timestamp"] for time in own)
+                assert complete["last_update_timestamp"] <= complete["append_timestamp"]
+    assert later_than_said > 10
+
+
+def test_72_with_transaction_version_2_a_transaction_may_start_after_its_first_batch(written: Written) -> None:
+    """Such a transaction has an epoch of its own, so that its batches are told by it."""
+    starts = {
+        producer(row): row["start_timestamp"]
+        for row in written.states
+        if row["state"] == "Ongoing" and row["client_transaction_version"] == 2
+    }
+    delays = [starts[producer(row)] - row["base_timestamp"] for row in written.data() if producer(row) in starts]
+    assert max(delays) > 0
+
+
+def test_73_without_a_switch_the_producer_id_before_is_the_same_or_not_set(written: Written) -> None:
+    pairs = {(row["previous_producer_id"], row["producer_id"]) for row in written.states}
+    assert {before for before, now in pairs if before != now} == {None}
+    assert any(before == now for before, now in pairs)
