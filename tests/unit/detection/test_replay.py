@@ -54,6 +54,8 @@ CASES = [
     Case("5: an idempotent batch opens nothing", "idempotent(0)", want=""),
     Case("5: an idempotent batch is not its start", "commit(0) idempotent(1) data(2)", want="open(2)"),
     Case("5: a batch without a producer id opens nothing", "plain(0)", want=""),
+    Case("70: an idempotent batch in an open transaction changes nothing", "data(0) idempotent(1)", want="open(0)"),
+    Case("70: a marker behind such a batch closes it", "data(0) idempotent(1) commit(2)", want=""),
     # 6: other control batches
     *(
         Case(

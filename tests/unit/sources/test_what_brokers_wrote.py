@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -113,3 +115,45 @@ def test_73_without_a_switch_the_producer_id_before_is_the_same_or_not_set(writt
     pairs = {(row["previous_producer_id"], row["producer_id"]) for row in written.states}
     assert {before for before, now in pairs if before != now} == {None}
     assert any(before == now for before, now in pairs)
+
+
+LEADERLESS = "lost-(commit|abort).leaderless-tv[12]"
+
+
+def test_58_kafka_4_completes_without_a_partition_that_has_no_leader(written: Written) -> None:
+    """Each topic has one transaction; a recipe ended it while the only replica's broker was down."""
+    listing = {
+        each["topic"]: producer(row)[:2]
+        for row in written.states
+        if row["state"].startswith("Prepare")
+        for each in row["topic_partitions"]
+        if re.fullmatch(LEADERLESS, each["topic"])
+    }
+    last = {(row["cluster"], row["producer_id"]): row["state"] for each in of_each_id(written.states) for row in each}
+    outcomes = {topic: last[whose] for topic, whose in listing.items()}
+    assert outcomes == {
+        f"lost-{outcome.lower()}.leaderless-tv{version}": f"Complete{outcome}"
+        for outcome in ("Commit", "Abort")
+        for version in (1, 2)
+    }
+    assert [row for row in written.markers() if row["topic"] in outcomes] == []
+    assert {row["topic"] for row in written.data()} >= set(outcomes)
+
+
+@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0"])
+def test_51_find_hanging_offered_committed_data(sample: str) -> None:
+    """What it printed of the living cluster, and what the recipe knows to be committed."""
+    lines = (SAMPLES / sample / "find-hanging.txt").read_text("utf-8").splitlines()
+    offered = {
+        (fields[0].strip(), int(fields[2]))
+        for line in lines
+        if len(fields := line.split("\t")) > 3 and fields[2].strip().isdecimal()
+    }
+    truth = json.loads((SAMPLES / sample / "truth.json").read_text("utf-8"))
+    committed = {
+        (each["topic"], each["producer_id"])
+        for each in truth["open_transactions"]
+        if each["cause"] == "MARKER_LOST_COMMIT"
+    }
+    assert committed
+    assert committed <= offered
