@@ -24,7 +24,7 @@ from tests.writer import (
     record,
     segment,
 )
-from txnlog.format.coordinator import STATES, TOPIC
+from txnlog.format.coordinator import TOPIC
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
@@ -34,6 +34,8 @@ from txnlog.sources.segments import Level, segment_batches
 pytestmark = pytest.mark.kafka
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 FILES_A_CALL = 250
+# By the numbers of `TransactionState`.
+STATES_ON_DISK = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 FIELD = re.compile(r"(\w+): (\S+)")
 Row = dict[str, Any]
 
@@ -156,7 +158,7 @@ def state_by_kafka(line: str) -> Row:
     return {
         "offset": int(match[1]),
         "transactional_id": key["data"]["transactionalId"],
-        "state": STATES[value["transactionStatus"]],
+        "state": STATES_ON_DISK[value["transactionStatus"]],
         "producer_id": value["producerId"],
         "producer_epoch": value["producerEpoch"],
         "timeout_ms": value["transactionTimeoutMs"],

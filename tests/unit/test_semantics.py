@@ -16,7 +16,7 @@ HELD_BY = "Held by:"
 TEST = re.compile(r"`([^`\s]+)::(\w+)`")
 # How tests name an item: `test_39_...`; a case "40: ..." or "skew: 40: ..."; "item 17" or "items 4 and 6" in words.
 IN_NAME = re.compile(r"test_(\d+)_")
-IN_CASE = re.compile(r"(?:\w+: )?(\d+): [a-z]")
+IN_CASE = re.compile(r"(?:\w+: )?(\d+): (?:[a-z]|$)")
 IN_WORDS = re.compile(r"\bitems? (\d+)(?: (?:and|to) (\d+))?", re.IGNORECASE)
 
 
