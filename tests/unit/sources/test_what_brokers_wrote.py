@@ -65,7 +65,7 @@ def test_14_consumed_offsets_are_written_without_counting(written: Written) -> N
     assert set(sequences) == {0}
 
 
-def test_35_markers_carry_the_leader_epoch_of_the_record_that_prepared_them(written: Written) -> None:
+def test_35_markers_carry_the_leader_epoch_of_their_prepare_record(written: Written) -> None:
     prepared: dict[tuple[str, int, int], set[int]] = {}
     for row in written.states:
         if row["state"].startswith("Prepare"):
@@ -83,7 +83,7 @@ def of_each_id(states: list[Row]) -> Iterator[list[Row]]:
     yield from ids.values()
 
 
-def test_71_a_complete_record_says_when_markers_were_first_sent_and_its_batch_when_they_were_there(
+def test_71_a_complete_record_is_older_than_its_markers_its_batch_is_not(
     written: Written,
 ) -> None:
     times: dict[tuple[str, int, int], list[int]] = {}
@@ -100,7 +100,7 @@ def test_71_a_complete_record_says_when_markers_were_first_sent_and_its_batch_wh
     assert later_than_said > 10
 
 
-def test_72_with_transaction_version_2_a_transaction_may_start_after_its_first_batch(written: Written) -> None:
+def test_72_a_transaction_of_version_2_may_start_after_its_first_batch(written: Written) -> None:
     """Such a transaction has an epoch of its own, so that its batches are told by it."""
     starts = {
         (*producer(row), each["topic"], each["partition"]): row["start_timestamp"]
@@ -114,7 +114,7 @@ def test_72_with_transaction_version_2_a_transaction_may_start_after_its_first_b
     assert any(written_at[place] >= starts[place] for place in both)
 
 
-def test_73_without_a_switch_the_producer_id_before_is_the_same_or_not_set(written: Written) -> None:
+def test_73_the_producer_id_before_is_the_same_without_a_switch(written: Written) -> None:
     pairs = {(row["previous_producer_id"], row["producer_id"]) for row in written.states}
     assert {before for before, now in pairs if before != now} == {None}
     assert any(before == now for before, now in pairs)
