@@ -59,6 +59,16 @@ def test_two_clusters_under_one_name_are_an_error_that_names_both(tmp_path: Path
     assert {"b2", "east-id", "west-id", "payments"} <= {word.strip(":,") for word in str(caught.value).split()}
 
 
+def test_two_dumps_of_one_cluster_are_two_copies_of_a_broker(tmp_path: Path) -> None:
+    """Item 43: nothing tells them apart; each keeps its own time."""
+    for night, started in (("monday", 10), ("tuesday", 20)):
+        put(tmp_path / night / "b1" / "meta.properties", "cluster.id=c\nbroker.id=1\n")
+        put(tmp_path / night / "dump.toml", f"started = {started}")
+        segment(tmp_path / night / "b1", "orders-0", b"")
+    found = [(each.cluster, each.broker, each.log_dir, each.copied) for each in inventory(tmp_path).log_dirs]
+    assert found == [("c", "1", "monday/b1", CopyTime(10)), ("c", "1", "tuesday/b1", CopyTime(20))]
+
+
 def test_dumps_of_several_clusters_each_have_their_own_manifest(tmp_path: Path) -> None:
     for name, partitions in (("east", 20), ("west", 50)):
         put(tmp_path / name / "b1" / "meta.properties", f"cluster.id={name}-id\nbroker.id=1\n")
