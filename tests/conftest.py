@@ -24,8 +24,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.master": "local[2]",
             "spark.sql.shuffle.partitions": 2,
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-            # Tests are short: what the second compiler makes faster would not be run often enough to pay.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            # Tests are short: what the second compiler makes faster would not be run often enough to pay. With one
+            # compiler Java keeps 48 MiB for what it compiles; many plans fill them, and nothing is compiled any more.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         },
     )
     yield started

@@ -1,0 +1,198 @@
+"""Many damaged versions of one small dump, judged in one go: each is a cluster of its own.
+
+What a version changes is read anew by the readers of the job; the rows of all other files are those of the whole dump.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from txnlog.config import detect_options
+from txnlog.detection.pipeline import Facts, detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.format.coordinator import TOPIC
+from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
+from txnlog.schema import arrow_schema
+from txnlog.settle import settled
+from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.files import (
+    aborted_transaction_rows,
+    checkpoint_rows,
+    dump_file_rows,
+    producer_snapshot_rows,
+)
+from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
+from txnlog.sources.opener import LocalSegment
+from txnlog.sources.rows import (
+    AbortedTransactionRow,
+    BatchRow,
+    CheckpointRow,
+    DumpFileRow,
+    ProducerSnapshotRow,
+    TransactionStateRow,
+)
+from txnlog.sources.segments import Level, segment_batches
+from txnlog.tables.changes import open_transaction_rows
+
+Row = dict[str, Any]
+FRAMES: dict[str, type] = {
+    "batches": BatchRow,
+    "transaction_states": TransactionStateRow,
+    "producer_snapshots": ProducerSnapshotRow,
+    "aborted_transactions": AbortedTransactionRow,
+    "checkpoints": CheckpointRow,
+    "dump_files": DumpFileRow,
+}
+
+
+@dataclass(frozen=True)
+class Version:
+    """One damaged version: its name, the files that are other, and what stands in them; None where one is missing."""
+
+    name: str
+    changes: Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Verdicts and files of all versions, by their names."""
+
+    verdicts: dict[str, list[Row]]
+    files: dict[str, list[Row]]
+
+
+def _segment(
+    read: Callable[[DumpFile, LocalSegment], Iterator[pa.RecordBatch]], file: DumpFile
+) -> list[pa.RecordBatch]:
+    with LocalSegment(file.path) as opened:
+        return list(read(file, opened))
+
+
+def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
+    """The rows that a file has in each frame."""
+    found: dict[str, list[pa.RecordBatch]] = {"dump_files": list(dump_file_rows([file]))}
+    if file.skipped:
+        return found
+    if file.kind is FileKind.SEGMENT:
+        found["batches"] = _segment(lambda f, s: segment_batches(f, s, Level.ALL), file)
+        if file.topic == TOPIC:
+            found["transaction_states"] = _segment(
+                lambda f, s: coordinator_states(f, s, f.coordinator_partitions), file
+            )
+    elif file.kind is FileKind.PRODUCER_SNAPSHOT:
+        found["producer_snapshots"] = list(producer_snapshot_rows(file))
+    elif file.kind is FileKind.TRANSACTION_INDEX:
+        found["aborted_transactions"] = list(aborted_transaction_rows(file))
+    elif file.kind is FileKind.OFFSET_CHECKPOINT:
+        found["checkpoints"] = list(checkpoint_rows(file))
+    return found
+
+
+@dataclass
+class Versions:
+    """Collects the rows of versions of the dump at `root`; `scratch` is one file that is written over and over.
+
+    `whole` is the name of the version without damage; those of the others begin with it.
+    """
+
+    whole: str
+    root: Path
+    scratch: Path
+
+    def __post_init__(self) -> None:
+        self.inventory: Inventory = inventory(self.root)
+        self.files = {file.file: file for file in self.inventory.files}
+        self.names: dict[str, list[str]] = {self.whole: []}
+        self.damaged: dict[str, list[pa.RecordBatch]] = {name: [] for name in FRAMES}
+        self.seen = set[bytes]()
+        self.count = 0
+
+    def content(self, file: str) -> bytes:
+        """The bytes of one of its files."""
+        return Path(self.files[file].path).read_bytes()
+
+    def add(self, version: Version) -> None:
+        """Read the damaged files of a version."""
+        name = f"{self.whole}, {version.name}"
+        assert name not in self.names, name
+        self.count += 1
+        read = {
+            file: self._read(self.files[file], content)
+            for file, content in version.changes.items()
+            if content is not None
+        }
+        # What gives the same rows gets the same verdicts.
+        key = pickle.dumps([list(version.changes), read])
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.names[name] = list(version.changes)
+        for rows in read.values():
+            for frame, batches in rows.items():
+                self.damaged[frame] += [_of_cluster(batch, name) for batch in batches]
+
+    def _read(self, file: DumpFile, content: bytes) -> dict[str, list[pa.RecordBatch]]:
+        # A new file each time: to overwrite one waits for the disk.
+        self.scratch.unlink(missing_ok=True)
+        self.scratch.write_bytes(content)
+        return rows_of(replace(file, path=str(self.scratch), size=len(content)))
+
+    def log_dirs(self) -> list[tuple[object, ...]]:
+        """Rows of `Facts.log_dirs`, one a version."""
+        options = detect_options({"dump": str(self.root), "tables": "nowhere"})
+        (log_dir,) = self.inventory.log_dirs
+        return [log_dir_row(replace(log_dir, cluster=name), options) for name in self.names]
+
+    def frames(self, spark: SparkSession) -> dict[str, DataFrame]:
+        """For each version the rows of its damaged files, and those of the whole dump for all other files."""
+        versions = spark.createDataFrame(list(self.names.items()), "cluster string, damaged_files array<string>")
+        whole = [rows_of(file) for file in self.files.values()]
+        frames = {}
+        for name, structure in FRAMES.items():
+            schema = arrow_schema(structure)
+            others = pa.Table.from_batches([batch for rows in whole for batch in rows.get(name, [])], schema)
+            damaged = pa.Table.from_batches(self.damaged[name], schema).combine_chunks()
+            elsewhere = spark.createDataFrame(others).drop("cluster").crossJoin(F.broadcast(versions))
+            here = spark.createDataFrame(damaged).join(F.broadcast(versions), "cluster")
+            frames[name] = elsewhere.where("NOT array_contains(damaged_files, file)").unionByName(here)
+        return frames
+
+
+def judged(spark: SparkSession, dumps: list[Versions]) -> Judged:
+    """The verdicts on all versions of all of the dumps: Spark takes hardly longer for many than for one."""
+    each = [versions.frames(spark) for versions in dumps]
+    frames = {name: reduce(DataFrame.unionByName, (frame[name] for frame in each)).persist() for name in FRAMES}
+    names = [name for versions in dumps for name in versions.names]
+    rows = [row for versions in dumps for row in versions.log_dirs()]
+    log_dirs = spark.createDataFrame(rows, LOG_DIR_SCHEMA).persist()
+    try:
+        found = detect(Facts(**frames, log_dirs=log_dirs), Thresholds(), settled)
+        return Judged(
+            _by_version(open_transaction_rows(found.transactions).collect(), names),
+            _by_version(frames["dump_files"].where("array_contains(damaged_files, file)").collect(), names),
+        )
+    finally:
+        for frame in [*frames.values(), log_dirs]:
+            frame.unpersist()
+
+
+def _of_cluster(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    return batch.set_column(
+        batch.schema.get_field_index("cluster"), batch.schema.field("cluster"), pa.array([name] * len(batch))
+    )
+
+
+def _by_version(rows: Iterable[Any], names: Iterable[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {name: [] for name in names}
+    for row in rows:
+        found[row["cluster"]].append(row.asDict(recursive=True))
+    return found
