@@ -48,6 +48,12 @@ def table_rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_test_that_a_page_names_is_there(page: Path) -> None:
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)", page.read_text("utf-8")):
+        assert re.search(rf"^def {name}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE), f"{file}::{name}"
+
+
 @pytest.mark.parametrize("page", GENERATE.PAGES)
 def test_a_generated_page_is_what_the_code_declares(page: str) -> None:
     written = (ROOT / "docs" / page).read_text("utf-8")
