@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tests.detection_cases import FRAMES
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
@@ -32,26 +33,10 @@ from txnlog.sources.files import (
 )
 from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
 from txnlog.sources.opener import LocalSegment
-from txnlog.sources.rows import (
-    AbortedTransactionRow,
-    BatchRow,
-    CheckpointRow,
-    DumpFileRow,
-    ProducerSnapshotRow,
-    TransactionStateRow,
-)
 from txnlog.sources.segments import Level, segment_batches
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
-FRAMES: dict[str, type] = {
-    "batches": BatchRow,
-    "transaction_states": TransactionStateRow,
-    "producer_snapshots": ProducerSnapshotRow,
-    "aborted_transactions": AbortedTransactionRow,
-    "checkpoints": CheckpointRow,
-    "dump_files": DumpFileRow,
-}
 
 
 @dataclass(frozen=True)
