@@ -39,6 +39,10 @@ LOG_DIRS = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
     "transaction_max_timeout_ms bigint, coordinator_partitions int"
 )
+SIGHTINGS = (
+    "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
+    "bytes bigint, seen_at bigint"
+)
 # Minutes since START at which a copy was taken, from and to.
 COPIED = (1000.0, 1010.0)
 
@@ -49,7 +53,8 @@ class Case:
 
     `orders` is the log of orders-0 and `coordinator` that of `__transaction_state-0`, both on broker 1; None where
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
-    from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has.
+    from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says that an
+    earlier dump showed the transaction of producer 7 from offset 0: its batches and bytes then, and the minute.
     """
 
     id: str
@@ -101,17 +106,21 @@ def detected(spark: SparkSession, cases: list[Case]) -> Found:
 
 def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     """The facts of all cases, each in a cluster by its id."""
-    rows, remembered = Rows(), []
+    rows, remembered, sightings = Rows(), [], []
     for case in cases:
         _add(rows, case)
         if case.remembered:
             remembered.append((case.id, 7, case.remembered))
+        if case.seen:
+            batches, size, minutes = case.seen
+            sightings.append((case.id, "orders", 0, 7, 0, batches, size, START + int(minutes * MINUTE)))
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
     return Facts(
         **frames,
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
+        sightings=spark.createDataFrame(sightings, SIGHTINGS),
     )
 
 

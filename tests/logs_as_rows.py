@@ -108,6 +108,9 @@ class Log:
     def on_segment(self, word: Word) -> None:
         self.start_segment(int(word.what))
 
+    def on_hidden(self, word: Word) -> None:
+        self.file("segment", ".log", int(word.what), damaged_to=NOTHING_FOLLOWS)
+
     def on_damage(self, word: Word) -> None:
         self.segment["damaged_to"] = NOTHING_FOLLOWS if word.what == "end" else int(word.what)
 

@@ -56,6 +56,9 @@ LOST = [
     lost("the id is ongoing here again", f"{COMMITTED} ongoing@200[orders-0]", "MARKER_LOST_COMMIT KEEP"),
     lost("an abort was lost so soon after it that its marker may be either's", f"{COMMITTED} ongoing@101:01[orders-0]"
          " prepare_abort(epoch=1)@121 complete@121", "SKEW UNDETERMINED", "data(0)@100 commit(1)@101 data(2)@101:02"),
+    lost("an abort was lost so soon after it that clocks do not tell whose its marker is", f"{COMMITTED}"
+         " ongoing@101:03[orders-0] prepare_abort(epoch=1)@121 complete@121", "SKEW UNDETERMINED",
+         "data(0)@100 commit(1)@101:03 data(2)@101:04"),
     lost("an abort was lost well after its marker", f"{COMMITTED} ongoing@150[orders-0] prepare_abort(epoch=1)@171"
          " complete@171", "MARKER_LOST_ABORT ABORT", "data(0)@100 commit(1)@101 data(2)@150"),
     lost("an abort was lost moments after its marker, with transaction version 2", "id(app, version=2) empty@50"
@@ -65,6 +68,8 @@ LOST = [
     # Its records are compacted away.
     lost("only the last record of the id is left", f"{OF_ANOTHER} skip(50) id(app) complete_commit@500 cleaned_to(50)",
          "HISTORY_COMPACTED UNDETERMINED"),
+    lost("it was written to since, only the last record of the id is left", f"{OF_ANOTHER} skip(50) id(app)"
+         " complete_commit@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED", "data(0)@100 data(1)@600"),
     lost("only the last record of an idle id is left", "id(app) complete_commit@500 id(shop, of=99) skip(50) empty@520"
          " cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
     lost("its records are missing, times went back since", f"{OF_ANOTHER} skip(50) empty@500 empty@20 id(app)"
@@ -74,6 +79,9 @@ LOST = [
     lost("its records could not be read", "unreadable@101 complete_commit@500", "HISTORY_COMPACTED UNDETERMINED"),
     lost("nobody knows the producer id, records were compacted", f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)",
          "HISTORY_COMPACTED UNDETERMINED"),
+    Case("commit lost: nobody knows the producer id, records of one of two coordinators were compacted", "data(0)@100",
+         f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)", coordinators=2, logs={f"{COORDINATOR_TOPIC}-1@1": ""},
+         want="HISTORY_COMPACTED UNDETERMINED"),
     lost("the id has expired, its records were compacted", f"{OF_ANOTHER} skip(50) id(app) tombstone@900 id(app)"
          " empty@950 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
 ]  # fmt: skip
@@ -152,6 +160,7 @@ PARTITIONS = [
     partition("the high watermark lies above the log's end", "data(0)@100 high_watermark(2)", GAP),
     partition("a snapshot lies above the log's end", "data(0)@100 snapshot(9)", GAP),
     partition("a copy of an earlier leader is longer", "data(0, leader=2)@100", GAP, at_2="data(0) plain(1)"),
+    partition("another copy ends in a segment that could not be opened", "data(0)@100", GAP, at_2="data(0)@100 hidden(1)"),
     partition("the snapshot does not show it", "data(0)@100 plain(1) snapshot(2)", CORRUPT),
     partition("the snapshot shows another start", "data(0)@100 data(1) snapshot(2, open=1)", CORRUPT),
     partition("the snapshot shows a start that the log does not have", "plain(0) data(1)@100 snapshot(2, open=0)", CORRUPT),
@@ -217,6 +226,12 @@ CLOCKS = [
     clock("no timestamp, and the history before the marker before it is compacted", "commit(0, of=8)@100 data(1)@none"
           " commit(2, of=8)@600", f"{OF_ANOTHER} skip(50) id(app) complete_commit@500 cleaned_to(50)",
           "HISTORY_COMPACTED UNDETERMINED"),
+    Case("clock: 44: no timestamp, but an earlier dump had it", "data(0)@none", "empty@50", seen=(1, 100, 900),
+         want="NEVER_ADDED ABORT"),
+    Case("clock: 44: no timestamp, an earlier dump had less of it", "data(0)@none data(1)@none", "empty@50",
+         seen=(1, 100, 900), want="SKEW UNDETERMINED"),
+    Case("clock: 44: no timestamp, an earlier dump had it minutes before", "data(0)@none", "empty@50", seen=(1, 100, 990),
+         want="SKEW UNDETERMINED"),
 ]  # fmt: skip
 
 CASES = [*LOST, *SKEW, *PARTITIONS, *COORDINATORS, *CLOCKS]

@@ -1,0 +1,129 @@
+"""Breaks txnlog in the ways that `mutants.toml` lists, one at a time: each must turn its test red.
+
+    python -m tests.mutants [--only WORDS]
+
+It works on a copy of the tracked files, and never changes them. The tests' Spark starts in one JVM for all of them,
+as to start one takes longer than most tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from txnlog.session import session
+
+ROOT = Path(__file__).parents[1]
+LIST = Path(__file__).with_suffix(".toml")
+# Tests have a handful of rows: to compile each plan, and to plan anew after each stage, takes longer than to run it.
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.sql.adaptive.enabled": False,
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider")
+TEST_FAILED = 1
+
+
+class Mutant(NamedTuple):
+    """What is wrong with it, the text that stands once in a file, what stands there instead, and who notices."""
+
+    says: str
+    file: str
+    original: str
+    broken: str
+    test: str
+
+
+class Outcome(NamedTuple):
+    """How a run of pytest ended: its exit code, the tests that failed, and all that it printed."""
+
+    code: int
+    failed: list[str]
+    printed: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="WORDS", default="", help="only mutants whose words or file contain this")
+    mutants = listed(parser.parse_args().only)
+    with tempfile.TemporaryDirectory(prefix="txnlog-mutants-") as folder, one_jvm() as variables:
+        copy = Path(folder)
+        copy_tracked_files(copy)
+        unbroken = tested({mutant.test for mutant in mutants}, copy, variables)
+        if unbroken.code != 0:
+            print(unbroken.printed, "the tests do not pass as it is: nothing can be said of mutants", sep="\n")
+            return 1
+        survivors = [mutant for mutant in mutants if not is_killed(mutant, copy, variables)]
+    print(f"{len(mutants)} mutants, {len(survivors)} survived")
+    return 1 if survivors else 0
+
+
+def listed(only: str) -> list[Mutant]:
+    """The mutants of the list that have these words; each can be made, or it is an error."""
+    mutants = [Mutant(**each) for each in tomllib.loads(LIST.read_text("utf-8"))["mutant"]]
+    for mutant in mutants:
+        occurs = (ROOT / mutant.file).read_text("utf-8").count(mutant.original)
+        if occurs != 1 or "\n" in mutant.broken:
+            raise SystemExit(f"{mutant.says}: {mutant.original!r} occurs {occurs} times in {mutant.file}")
+    return [mutant for mutant in mutants if only in f"{mutant.file} {mutant.says}"]
+
+
+@contextmanager
+def one_jvm() -> Iterator[dict[str, str]]:
+    """The environment variables by which a process finds the JVM of this one."""
+    spark = session("txnlog-mutants", **SPARK)
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    parameters = gateway.gateway_parameters
+    spark.stop()
+    yield {"PYSPARK_GATEWAY_PORT": str(parameters.port), "PYSPARK_GATEWAY_SECRET": parameters.auth_token}
+    gateway.shutdown()
+
+
+def copy_tracked_files(to: Path) -> None:
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in names.split("\0")[:-1]:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
+
+
+def tested(tests: Iterable[str], copy: Path, variables: dict[str, str]) -> Outcome:
+    """Run tests in the copy. Compiled files are not kept: they are told from changed ones by size and second only."""
+    environment = {**os.environ, **variables, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([*PYTEST, *sorted(tests)], cwd=copy, env=environment, capture_output=True, text=True)
+    failed = [line.removeprefix("FAILED ") for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    return Outcome(done.returncode, failed, done.stdout + done.stderr)
+
+
+def is_killed(mutant: Mutant, copy: Path, variables: dict[str, str]) -> bool:
+    """Break the copy, run the test, mend it. Only a test that fails kills: code that does not run proves nothing."""
+    path, began = copy / mutant.file, time.monotonic()
+    sound = path.read_text("utf-8")
+    path.write_text(sound.replace(mutant.original, mutant.broken), "utf-8")
+    try:
+        outcome = tested([mutant.test], copy, variables)
+    finally:
+        path.write_text(sound, "utf-8")
+    killed = outcome.code == TEST_FAILED and bool(outcome.failed)
+    seconds = time.monotonic() - began
+    print(f"{'killed  ' if killed else 'SURVIVED'} {seconds:3.0f} s  {mutant.file}: {mutant.says}", flush=True)
+    for line in outcome.failed if killed else [outcome.printed]:
+        print(f"    {line}", flush=True)
+    return killed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""What a dump changes of a candidate that is there already: it is resolved on whole evidence only, and never undone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BooleanType, StructType, TimestampType
+
+from txnlog.schema import spark_schema
+from txnlog.tables.changes import candidate_changes
+from txnlog.tables.rows import AbortCandidateRow, OpenTransactionRow
+
+COVERED = (
+    "cluster string, topic string, partition int, as_of timestamp, topic_id string, first_base_offset bigint, "
+    "log_end_offset bigint, damaged_to bigint, gap_to bigint, snapshot_offset bigint, is_cut boolean"
+)
+LATER = "cluster string, topic string, partition int, later_as_of timestamp"
+NO_LONGER_OPEN, RECREATED = "no longer open", "the topic was deleted and created anew"
+
+
+def night(number: int) -> datetime:
+    return datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=number)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A candidate at offset 5 from the dump of night 2, and a dump of `night` whose log reaches from offset 0 to 9.
+
+    `verdict` is the cause and action that the dump has for it, None where it is not open. `known` says what differs
+    of the candidate, None where there is none; `covers` what differs of the dump. `want` is status and resolution of
+    the row that is written, None where nothing is.
+    """
+
+    id: str
+    want: tuple[str, str | None] | None
+    verdict: str | None = None
+    night: int = 3
+    known: Mapping[str, Any] | None = field(default_factory=dict)
+    covers: Mapping[str, Any] = field(default_factory=dict)
+
+
+RESOLVED = {"status": "RESOLVED", "resolution": NO_LONGER_OPEN, "resolved_at": night(4)}
+CANDIDATES = [
+    Case("no longer open", ("RESOLVED", NO_LONGER_OPEN)),
+    Case("no longer open in an older dump", None, night=1),
+    Case("no longer open, damage behind its start", None, covers={"damaged_to": 6}),
+    Case("no longer open, damage before its start", ("RESOLVED", NO_LONGER_OPEN), covers={"damaged_to": 5}),
+    Case("no longer open, offsets behind its start are missing", None, covers={"gap_to": 6}),
+    Case("no longer open, offsets before its start are missing", ("RESOLVED", NO_LONGER_OPEN), covers={"gap_to": 5}),
+    Case("no longer open, the log's end is missing", None, covers={"is_cut": True}),
+    Case("no longer open, the log ends before its start", None, covers={"log_end_offset": 5}),
+    Case("no longer open, the log could not be read", None, covers={"log_end_offset": None}),
+    Case("no longer open, the log starts behind it", None, covers={"first_base_offset": 6}),
+    Case("no longer open, the log starts behind it with a snapshot", ("RESOLVED", NO_LONGER_OPEN),
+         covers={"first_base_offset": 6, "snapshot_offset": 6}),
+    Case("the topic was created anew", ("RESOLVED", RECREATED), covers={"topic_id": "another", "log_end_offset": 0}),
+    Case("still to be aborted", ("OPEN", None), "NEVER_ADDED ABORT"),
+    Case("still to be aborted, by an older dump", None, "NEVER_ADDED ABORT", night=1),
+    Case("owned by its coordinator now", ("RESOLVED", "withdrawn: now STUCK_ONGOING, FENCE"), "STUCK_ONGOING FENCE"),
+    Case("committed, as is known now", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"), "MARKER_LOST_COMMIT KEEP"),
+    Case("not enough is known now", None, "COVERAGE_GAP UNDETERMINED"),
+    Case("resolved, and still open in an older dump", None, "NEVER_ADDED ABORT", known=RESOLVED),
+    Case("resolved, and open in a later dump", ("OPEN", None), "NEVER_ADDED ABORT", night=5, known=RESOLVED),
+    Case("new", ("OPEN", None), "NEVER_ADDED ABORT", known=None),
+    Case("new, in a dump older than one that did not show it", None, "NEVER_ADDED ABORT", night=1, known=None),
+    Case("new, and not to be aborted", None, "MARKER_LOST_COMMIT KEEP", known=None),
+]  # fmt: skip
+
+
+def filled(schema: StructType, place: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A row of a schema: what is told, and something of its type where a value is a must."""
+    sample = {"string": "", "array<string>": []}
+    return tuple(
+        place.get(each.name, None if each.nullable else _any_value(each.dataType, sample)) for each in schema.fields
+    )
+
+
+def _any_value(kind: Any, sample: Mapping[str, Any]) -> Any:
+    if isinstance(kind, TimestampType):
+        return night(0)
+    if isinstance(kind, BooleanType):
+        return False
+    return sample.get(kind.simpleString(), 0)
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession) -> dict[str, tuple[str, str | None]]:
+    """Status and resolution of the rows that are written, by case: each is a topic, so that one evaluation serves all."""
+    candidates, transactions = spark_schema(AbortCandidateRow), spark_schema(OpenTransactionRow)
+    there, found, covered, later = [], [], [], []
+    for case in CANDIDATES:
+        place = {"cluster": "c", "topic": case.id, "partition": 0, "topic_id": "one"}
+        transaction = place | {"producer_id": 7, "start_offset": 5}
+        if case.known is not None:
+            old = {"action": "ABORT", "status": "OPEN", "as_of": night(2), "detected_at": night(2)}
+            there.append(filled(candidates, transaction | old | case.known))
+        if case.verdict is not None:
+            cause, action = case.verdict.split()
+            new = {"cause": cause, "action": action, "as_of": night(case.night)}
+            found.append(filled(transactions, transaction | new))
+        covered.append(tuple((place | {
+            "as_of": night(case.night), "topic_id": "one", "first_base_offset": 0, "log_end_offset": 9,
+            "damaged_to": None, "gap_to": None, "snapshot_offset": None, "is_cut": False,
+        } | case.covers)[name] for name in column_names(COVERED)))  # fmt: skip
+        later.append(("c", case.id, 0, max(night(2), night(case.night))))
+    changes = candidate_changes(
+        spark.createDataFrame(found, transactions),
+        spark.createDataFrame(there, candidates),
+        spark.createDataFrame(covered, COVERED),
+        spark.createDataFrame(later, LATER),
+    )
+    return statuses(changes)
+
+
+def column_names(ddl: str) -> list[str]:
+    return [each.split()[0] for each in ddl.split(", ")]
+
+
+def statuses(changes: DataFrame) -> dict[str, tuple[str, str | None]]:
+    rows = changes.select("topic", "status", "resolution", "_operation").collect()
+    assert {row["_operation"] for row in rows} == {"upsert"}
+    assert len({row["topic"] for row in rows}) == len(rows)
+    return {row["topic"]: (row["status"], row["resolution"]) for row in rows}
+
+
+@pytest.mark.parametrize("case", CANDIDATES, ids=lambda case: case.id)
+def test_what_becomes_of_a_candidate(case: Case, written: dict[str, tuple[str, str | None]]) -> None:
+    assert written.get(case.id) == case.want
