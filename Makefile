@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ test: $(READY) ## all tests but those that need a Kafka broker; ARGS="-k words" 
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; about ten minutes
 	$(BIN)/pytest -m kafka $(ARGS)
+
+mutants: $(READY) ## break the code in each listed way and see a test fail; a quarter of an hour; ARGS="--only words"
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(READY) ## ruff's rules, and who may import whom
 	$(BIN)/ruff check

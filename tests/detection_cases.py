@@ -53,8 +53,8 @@ class Case:
 
     `orders` is the log of orders-0 and `coordinator` that of `__transaction_state-0`, both on broker 1; None where
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
-    from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says that an
-    earlier dump showed the transaction of producer 7 from offset 0: its batches and bytes then, and the minute.
+    from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
+    an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump.
     """
 
     id: str

@@ -20,9 +20,9 @@ Words of coordinators, in the order of their offsets (`skip(9)` goes on at offse
     ongoing(previous=6, next=9, epoch=1, written=25)   written: minutes, where its batch is later than it says
     empty(coordinator=2) unreadable      the coordinator's epoch; a record with a problem
 
-Words of both: `segment(5)` starts one, `hidden(5)` one that could not be opened, `damage(5)` or `damage(end)` says below which offset it lies, `tail(7)` ends
-the log in a batch of producer 7 that is cut short, `high_watermark(5)` (the log's end unless told; `no_checkpoint`),
-`log_start(5)`, `cleaned_to(5)`.
+Words of both: `segment(5)` starts one, `hidden(5)` is one that could not be opened, `damage(5)` or `damage(end)` says
+below which offset it lies, `tail(7)` ends the log in a batch of producer 7 that is cut short, `high_watermark(5)` (the
+log's end unless told; `no_checkpoint`), `log_start(5)`, `cleaned_to(5)`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BooleanType, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType
 
 from txnlog.schema import spark_schema
 from txnlog.tables.changes import candidate_changes
@@ -44,6 +44,8 @@ class Case:
     covers: Mapping[str, Any] = field(default_factory=dict)
 
 
+CANDIDATE = {"action": "ABORT", "status": "OPEN", "as_of": night(2), "detected_at": night(2)}
+WHOLE = {"first_base_offset": 0, "log_end_offset": 9, "is_cut": False}
 RESOLVED = {"status": "RESOLVED", "resolution": NO_LONGER_OPEN, "resolved_at": night(4)}
 CANDIDATES = [
     Case("no longer open", ("RESOLVED", NO_LONGER_OPEN)),
@@ -62,7 +64,8 @@ CANDIDATES = [
     Case("still to be aborted", ("OPEN", None), "NEVER_ADDED ABORT"),
     Case("still to be aborted, by an older dump", None, "NEVER_ADDED ABORT", night=1),
     Case("owned by its coordinator now", ("RESOLVED", "withdrawn: now STUCK_ONGOING, FENCE"), "STUCK_ONGOING FENCE"),
-    Case("committed, as is known now", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"), "MARKER_LOST_COMMIT KEEP"),
+    Case("committed, as is known now", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"),
+         "MARKER_LOST_COMMIT KEEP"),
     Case("not enough is known now", None, "COVERAGE_GAP UNDETERMINED"),
     Case("resolved, and still open in an older dump", None, "NEVER_ADDED ABORT", known=RESOLVED),
     Case("resolved, and open in a later dump", ("OPEN", None), "NEVER_ADDED ABORT", night=5, known=RESOLVED),
@@ -72,41 +75,31 @@ CANDIDATES = [
 ]  # fmt: skip
 
 
-def filled(schema: StructType, place: Mapping[str, Any]) -> tuple[Any, ...]:
+def filled(schema: StructType, told: Mapping[str, Any]) -> tuple[Any, ...]:
     """A row of a schema: what is told, and something of its type where a value is a must."""
-    sample = {"string": "", "array<string>": []}
-    return tuple(
-        place.get(each.name, None if each.nullable else _any_value(each.dataType, sample)) for each in schema.fields
-    )
+    return tuple(told.get(field.name, None if field.nullable else anything(field)) for field in schema.fields)
 
 
-def _any_value(kind: Any, sample: Mapping[str, Any]) -> Any:
-    if isinstance(kind, TimestampType):
-        return night(0)
-    if isinstance(kind, BooleanType):
-        return False
-    return sample.get(kind.simpleString(), 0)
+def anything(field: StructField) -> Any:
+    return {"string": "", "timestamp": night(0), "boolean": False}.get(field.dataType.simpleString(), 0)
 
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession) -> dict[str, tuple[str, str | None]]:
-    """Status and resolution of the rows that are written, by case: each is a topic, so that one evaluation serves all."""
+    """Status and resolution of the rows that are written, by case: each is a topic, all are evaluated at once."""
     candidates, transactions = spark_schema(AbortCandidateRow), spark_schema(OpenTransactionRow)
     there, found, covered, later = [], [], [], []
     for case in CANDIDATES:
-        place = {"cluster": "c", "topic": case.id, "partition": 0, "topic_id": "one"}
+        place: dict[str, Any] = {"cluster": "c", "topic": case.id, "partition": 0, "topic_id": "one"}
         transaction = place | {"producer_id": 7, "start_offset": 5}
         if case.known is not None:
-            old = {"action": "ABORT", "status": "OPEN", "as_of": night(2), "detected_at": night(2)}
-            there.append(filled(candidates, transaction | old | case.known))
+            there.append(filled(candidates, transaction | CANDIDATE | dict(case.known)))
         if case.verdict is not None:
             cause, action = case.verdict.split()
             new = {"cause": cause, "action": action, "as_of": night(case.night)}
             found.append(filled(transactions, transaction | new))
-        covered.append(tuple((place | {
-            "as_of": night(case.night), "topic_id": "one", "first_base_offset": 0, "log_end_offset": 9,
-            "damaged_to": None, "gap_to": None, "snapshot_offset": None, "is_cut": False,
-        } | case.covers)[name] for name in column_names(COVERED)))  # fmt: skip
+        covers = place | WHOLE | {"as_of": night(case.night)} | dict(case.covers)
+        covered.append(tuple(covers.get(each.split()[0]) for each in COVERED.split(", ")))
         later.append(("c", case.id, 0, max(night(2), night(case.night))))
     changes = candidate_changes(
         spark.createDataFrame(found, transactions),
@@ -115,10 +108,6 @@ def written(spark: SparkSession) -> dict[str, tuple[str, str | None]]:
         spark.createDataFrame(later, LATER),
     )
     return statuses(changes)
-
-
-def column_names(ddl: str) -> list[str]:
-    return [each.split()[0] for each in ddl.split(", ")]
 
 
 def statuses(changes: DataFrame) -> dict[str, tuple[str, str | None]]:
