@@ -34,7 +34,7 @@ test: $(READY) ## all tests but those that need a Kafka broker; ARGS="-k words" 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; about ten minutes
 	$(BIN)/pytest -m kafka $(ARGS)
 
-mutants: $(READY) ## break the code in each listed way and see a test fail; a quarter of an hour; ARGS="--only words"
+mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(READY) ## ruff's rules, and who may import whom

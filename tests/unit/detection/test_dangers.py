@@ -27,12 +27,19 @@ LOST = [
     lost("the id has expired, the Prepare record is still there", f"{COMMITTED} tombstone@900", "MARKER_LOST_COMMIT KEEP"),
     lost("with transaction version 2", "id(app, version=2) empty@50 ongoing@99[orders-0] prepare_commit(epoch=1)@101"
          " complete@101", "MARKER_LOST_COMMIT KEEP", "data(0)@60 commit(1)@61 data(2)@100"),
+    lost("its data has no timestamp", COMMITTED, "MARKER_LOST_COMMIT KEEP", "data(0)@none commit(1, of=8)@102"),
     lost("minutes after others of its epoch", "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61"
          " ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP",
          "data(0)@60 commit(1)@61 data(2)@100"),
     lost("moments after others of its epoch", "empty@50 ongoing@100[orders-0] prepare_commit@100:01 complete@100:01"
          " ongoing@100:02[orders-0] prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED",
          "data(0)@100 commit(1)@100:01 data(2)@100:02"),
+    lost("moments after one whose marker has a later time than its own would have", "empty@50 ongoing@100[orders-0]"
+         " prepare_commit@100:01 complete@100:01 ongoing@100:02[orders-0] prepare_commit@100:03 complete@100:03",
+         "SKEW UNDETERMINED", "data(0)@100 commit(1)@100:04 data(2)@100:02"),
+    lost("moments after one whose marker has a later time, beside the marker of another producer", "empty@50"
+         " ongoing@100[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:02[orders-0] prepare_commit@100:03"
+         " complete@100:03", "SKEW UNDETERMINED", "data(0)@100 commit(1)@100:04 commit(2, of=8)@100:04 data(3)@100:02"),
     lost("moments after one whose marker came twice", "empty@50 ongoing@100[orders-0] prepare_commit@100:01"
          " complete@100:01 ongoing@100:02[orders-0] prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED",
          "data(0)@100 commit(1)@100:01 commit(2)@100:01.500 data(3)@100:02"),
@@ -217,6 +224,8 @@ CLOCKS = [
           "SKEW UNDETERMINED"),
     clock("event time with a marker behind it that bounds its age",
           "commit(0, of=8)@900 data(1)@100 commit(2, of=8)@950", "empty@50", "NEVER_ADDED ABORT"),
+    clock("event time with a marker behind it that came minutes ago",
+          "commit(0, of=8)@900 data(1)@100 commit(2, of=8)@990", "empty@50", "SKEW UNDETERMINED"),
     clock("no timestamp and nothing to bound its age", "data(0)@none", "", "SKEW UNDETERMINED"),
     clock("no timestamp, but a marker behind it", "data(0)@none commit(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
     clock("no timestamp, but a marker minutes before", "commit(0, of=8)@990 data(1)@none", "", "TOO_YOUNG WAIT"),
