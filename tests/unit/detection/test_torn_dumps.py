@@ -61,6 +61,8 @@ CASES = [
                     "SKEW UNDETERMINED"),
     partition_first("it was committed just before", "data(0)@100",
                     f"{ONGOING} prepare_commit@199:59 complete@199:59", "SKEW UNDETERMINED"),
+    partition_first("it was aborted just before", "data(0)@100",
+                    f"{ONGOING} prepare_abort@199:59 complete@199:59", "SKEW UNDETERMINED"),
     partition_first("it was committed well before, without a marker", "data(0)@100",
                     f"{ONGOING} prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP"),
     partition_first("it was aborted well before, without a marker", "data(0)@100",
