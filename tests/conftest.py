@@ -17,7 +17,7 @@ settings.load_profile("txnlog")
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One for the whole run, as to start it takes longer than most tests. Otherwise as everybody has it."""
+    """One for the whole run, as to start it takes longer than most tests."""
     started = session(
         "txnlog-tests",
         **{
@@ -27,6 +27,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             # Tests are short: what the second compiler makes faster would not be run often enough to pay. With one
             # compiler Java keeps 48 MiB for what it compiles; many plans fill them, and nothing is compiled any more.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+            # They have a handful of rows, too: to compile each plan, and to plan anew after each stage, takes longer
+            # than to run it. Jobs in processes of their own do both.
+            "spark.sql.adaptive.enabled": False,
+            "spark.sql.codegen.wholeStage": False,
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         },
     )
     yield started

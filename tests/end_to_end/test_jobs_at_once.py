@@ -44,10 +44,14 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     printed, trouble = process.communicate(timeout=900)
     assert process.returncode == 0, trouble[-3000:]
     assert sorted(line for line in printed.splitlines() if "done" in line) == ["0 done", "1 done"]
-    for dump, tables in jobs:
-        detect(spark, dump, root / "alone" / tables.name)
-    for dump in (nights[1], nights[0]):
-        detect(spark, dump, root / "alone" / "one-in-the-other-order")
+    alone = root / "alone"
+    one_by_one = {
+        alone / "one": [nights[0], nights[1]],
+        alone / "one-in-the-other-order": [nights[1], nights[0]],
+        alone / "two": [nights[2], nights[3]],
+    }
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda tables: [detect(spark, dump, tables) for dump in one_by_one[tables]], one_by_one))
     return root
 
 

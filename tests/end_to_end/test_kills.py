@@ -23,7 +23,7 @@ from txnlog.tables.layout import ABORT_CANDIDATES, TABLES, Root
 
 # So many jobs are killed between their first and their last commit. Each process runs several, so that one kill ends
 # them all, each at another moment.
-KILLS = int(os.environ.get("TXNLOG_KILLS", "20"))
+KILLS = int(os.environ.get("TXNLOG_KILLS", "4"))
 JOBS = 4
 SEED = int(os.environ.get("TXNLOG_SEED", str(random.SystemRandom().randrange(10**6))))
 LONGEST_DELAY = 2.0
