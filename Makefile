@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,11 +28,14 @@ run: $(READY) ## find the hanging transactions of data/samples, tables in build/
 	$(BIN)/txnlog detect data/samples --tables build/tables
 	$(BIN)/txnlog find-hanging --tables build/tables
 
-test: $(READY) ## all tests but those that need a Kafka broker; ARGS="-k words" for some
+test: $(READY) ## all tests but the two kinds below; ARGS="-k words" for some
 	$(BIN)/pytest $(ARGS)
 
-test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; about ten minutes
+test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; a quarter of an hour
 	$(BIN)/pytest -m kafka $(ARGS)
+
+test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
+	$(BIN)/pytest -m faults $(ARGS)
 
 mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -55,18 +55,21 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return root
 
 
+@pytest.mark.faults
 def test_two_nights_of_one_cluster_are_as_if_one_followed_the_other(folder: Path) -> None:
     alone = [contents(folder / "alone" / order) for order in ("one", "one-in-the-other-order")]
     assert contents(folder / "one") in alone
     assert len(rows(Root(str(folder / "one")), RUNS)) == 2
 
 
+@pytest.mark.faults
 def test_the_older_night_undoes_nothing_of_the_newer(folder: Path) -> None:
     states = {row["producer_id"]: row["status"] for row in rows(Root(str(folder / "one")), ABORT_CANDIDATES)}
     assert states.pop(FIRST_PRODUCER_ID, "RESOLVED") == "RESOLVED"
     assert set(states.values()) == {"OPEN"}
 
 
+@pytest.mark.faults
 def test_two_clusters_do_not_touch_one_another(folder: Path) -> None:
     assert contents(folder / "two") == contents(folder / "alone" / "two")
     assert {row["cluster"] for row in rows(Root(str(folder / "two")), OPEN_TRANSACTIONS)} == {"a", "b"}

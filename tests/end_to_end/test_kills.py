@@ -21,9 +21,10 @@ from txnlog.job import run
 from txnlog.report.reading import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, TABLES, Root
 
+pytestmark = pytest.mark.faults
 # So many jobs are killed between their first and their last commit. Each process runs several, so that one kill ends
 # them all, each at another moment.
-KILLS = int(os.environ.get("TXNLOG_KILLS", "4"))
+KILLS = int(os.environ.get("TXNLOG_KILLS", "20"))
 JOBS = 4
 SEED = int(os.environ.get("TXNLOG_SEED", str(random.SystemRandom().randrange(10**6))))
 LONGEST_DELAY = 2.0

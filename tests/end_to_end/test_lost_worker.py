@@ -30,6 +30,7 @@ ENVIRONMENT = {
     "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
 }
 PATIENCE = 300.0
+pytestmark = pytest.mark.faults
 
 
 class Cluster(NamedTuple):
