@@ -207,15 +207,15 @@ RULES: tuple[Rule, ...] = (
         "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
     ),
     Rule(
+        Cause.SKEW,
+        "NOT is_seen_by_coordinator AND (is_known OR coordinator_copy_from IS NOT NULL)",
+        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
+    ),
+    Rule(
         Cause.COVERAGE_GAP,
         "NOT is_known AND size(missing_coordinators) > 0",
         "concat('no coordinator in the dump knows the producer id, but __transaction_state lacks partitions ', "
         "array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', ''))",
-    ),
-    Rule(
-        Cause.SKEW,
-        "NOT is_seen_by_coordinator",
-        "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
     ),
     Rule(
         Cause.CORRUPT_INPUT,
