@@ -22,18 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.quick_spark import QUICK
 from txnlog.session import session
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")
-# Tests have a handful of rows: to compile each plan, and to plan anew after each stage, takes longer than to run it.
-SPARK: dict[str, str | bool] = {
-    "spark.master": "local[2]",
-    "spark.sql.adaptive.enabled": False,
-    "spark.sql.codegen.wholeStage": False,
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider")
 TEST_FAILED = 1
 
@@ -88,7 +81,7 @@ def listed(only: str) -> list[Mutant]:
 @contextmanager
 def one_jvm() -> Iterator[dict[str, str]]:
     """The environment variables by which a process finds the JVM of this one."""
-    spark = session("txnlog-mutants", **SPARK)
+    spark = session("txnlog-mutants", **QUICK)
     gateway = spark.sparkContext._gateway
     assert gateway is not None
     parameters = gateway.gateway_parameters
