@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 import pyspark
 import pytest
+from cluster import free_port
 from pyspark.sql import SparkSession
 
 from tests.end_to_end.processes import contents, start
@@ -67,12 +67,6 @@ def daemon(name: str, *arguments: str, log: Path) -> Iterator[subprocess.Popen[b
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def wait_for(text: str, log: Path) -> None:
