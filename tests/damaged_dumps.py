@@ -6,7 +6,7 @@ What a version changes is read anew by the readers of the job; the rows of all o
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.detection_cases import FRAMES
+from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
@@ -24,16 +24,8 @@ from txnlog.format.coordinator import TOPIC
 from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.schema import arrow_schema
 from txnlog.settle import settled
-from txnlog.sources.coordinator import coordinator_states
-from txnlog.sources.files import (
-    aborted_transaction_rows,
-    checkpoint_rows,
-    dump_file_rows,
-    producer_snapshot_rows,
-)
-from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
-from txnlog.sources.opener import LocalSegment
-from txnlog.sources.segments import Level, segment_batches
+from txnlog.sources.data_sources import SOURCES, DumpSource, TransactionStatesSource
+from txnlog.sources.inventory import DumpFile, Inventory, inventory
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
@@ -55,31 +47,15 @@ class Judged:
     files: dict[str, list[Row]]
 
 
-def _segment(
-    read: Callable[[DumpFile, LocalSegment], Iterator[pa.RecordBatch]], file: DumpFile
-) -> list[pa.RecordBatch]:
-    with LocalSegment(file.path) as opened:
-        return list(read(file, opened))
-
-
 def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
-    """The rows that a file has in each frame."""
-    found: dict[str, list[pa.RecordBatch]] = {"dump_files": list(dump_file_rows([file]))}
-    if file.skipped:
-        return found
-    if file.kind is FileKind.SEGMENT:
-        found["batches"] = _segment(lambda f, s: segment_batches(f, s, Level.ALL), file)
-        if file.topic == TOPIC:
-            found["transaction_states"] = _segment(
-                lambda f, s: coordinator_states(f, s, f.coordinator_partitions), file
-            )
-    elif file.kind is FileKind.PRODUCER_SNAPSHOT:
-        found["producer_snapshots"] = list(producer_snapshot_rows(file))
-    elif file.kind is FileKind.TRANSACTION_INDEX:
-        found["aborted_transactions"] = list(aborted_transaction_rows(file))
-    elif file.kind is FileKind.OFFSET_CHECKPOINT:
-        found["checkpoints"] = list(checkpoint_rows(file))
-    return found
+    """The rows that a file has in each frame, as the job's data sources read them."""
+    return {name_of(source): list(source({}).rows([file])) for source in SOURCES if _reads(source, file)}
+
+
+def _reads(source: type[DumpSource], file: DumpFile) -> bool:
+    if source is TransactionStatesSource and file.topic != TOPIC:
+        return False
+    return source.kind is None or (source.kind is file.kind and not file.skipped)
 
 
 @dataclass
@@ -162,8 +138,8 @@ def judged(spark: SparkSession, dumps: list[Versions]) -> Judged:
     try:
         found = detect(Facts(**frames, log_dirs=log_dirs), Thresholds(), settled)
         return Judged(
-            _by_version(open_transaction_rows(found.transactions).collect(), names),
-            _by_version(frames["dump_files"].where("array_contains(damaged_files, file)").collect(), names),
+            by_cluster(open_transaction_rows(found.transactions), names),
+            by_cluster(frames["dump_files"].where("array_contains(damaged_files, file)"), names),
         )
     finally:
         for frame in [*frames.values(), log_dirs]:
@@ -174,10 +150,3 @@ def _of_cluster(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
     return batch.set_column(
         batch.schema.get_field_index("cluster"), batch.schema.field("cluster"), pa.array([name] * len(batch))
     )
-
-
-def _by_version(rows: Iterable[Any], names: Iterable[str]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {name: [] for name in names}
-    for row in rows:
-        found[row["cluster"]].append(row.asDict(recursive=True))
-    return found

@@ -17,24 +17,16 @@ from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
-from txnlog.sources.rows import (
-    AbortedTransactionRow,
-    BatchRow,
-    CheckpointRow,
-    DumpFileRow,
-    ProducerSnapshotRow,
-    TransactionStateRow,
-)
+from txnlog.sources.data_sources import SOURCES, DumpSource
+
+
+def name_of(source: type[DumpSource]) -> str:
+    """The name that what a data source reads has among the facts."""
+    return source.short_name.removeprefix("txnlog_")
+
 
 COORDINATOR_TOPIC = "__transaction_state"
-FRAMES = {
-    "batches": BatchRow,
-    "transaction_states": TransactionStateRow,
-    "producer_snapshots": ProducerSnapshotRow,
-    "aborted_transactions": AbortedTransactionRow,
-    "checkpoints": CheckpointRow,
-    "dump_files": DumpFileRow,
-}
+FRAMES = {name_of(source): source.row for source in SOURCES}
 LOG_DIRS = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
     "transaction_max_timeout_ms bigint, coordinator_partitions int"
@@ -100,7 +92,7 @@ def detected(spark: SparkSession, cases: list[Case]) -> Found:
     ids = [case.id for case in cases]
     assert len(ids) == len(set(ids)), f"not one case each: {sorted(each for each in ids if ids.count(each) > 1)}"
     found = detect(facts(spark, cases), Thresholds(), settled)
-    rows, copies, coverage = (_by_case(f, ids) for f in (found.transactions, found.copies, found.coverage))
+    rows, copies, coverage = (by_cluster(f, ids) for f in (found.transactions, found.copies, found.coverage))
     return Found(rows, copies, coverage, found)
 
 
@@ -124,7 +116,8 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     )
 
 
-def _by_case(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+def by_cluster(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each cluster, of those without any as well."""
     found: dict[str, list[dict[str, Any]]] = {each: [] for each in ids}
     for row in frame.collect():
         found[row["cluster"]].append(row.asDict(recursive=True))

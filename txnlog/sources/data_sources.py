@@ -49,7 +49,7 @@ class Task(InputPartition):
 class _Reader(DataSourceReader):
     """Lists a dump, deals its files out to tasks, reads them."""
 
-    def __init__(self, source: _DumpSource) -> None:
+    def __init__(self, source: DumpSource) -> None:
         self._source = source
 
     def partitions(self) -> list[InputPartition]:
@@ -75,7 +75,7 @@ def tasks(files: list[DumpFile]) -> Iterator[Task]:
         yield Task(group)
 
 
-class _DumpSource(DataSource):
+class DumpSource(DataSource):
     """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`.
 
     `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`.
@@ -117,7 +117,7 @@ def _matches(file: DumpFile, patterns: list[str]) -> bool:
     return patterns == ["*"] or any(fnmatch.fnmatchcase(f"{file.topic}-{file.partition}", each) for each in patterns)
 
 
-class BatchesSource(_DumpSource):
+class BatchesSource(DumpSource):
     """`txnlog_batches`: rows of `BatchRow`. Option `level`: all (default), transactional or markers."""
 
     short_name, row, kind = "txnlog_batches", BatchRow, FileKind.SEGMENT
@@ -131,7 +131,7 @@ class BatchesSource(_DumpSource):
                 yield from segment_batches(file, segment, Level(level))
 
 
-class TransactionStatesSource(_DumpSource):
+class TransactionStatesSource(DumpSource):
     """`txnlog_transaction_states`: rows of `TransactionStateRow`.
 
     Option `coordinator_partitions`: how many partitions `__transaction_state` has; by default what the manifest says,
@@ -150,7 +150,7 @@ class TransactionStatesSource(_DumpSource):
                 yield from coordinator_states(file, segment, int(asked) if asked else file.coordinator_partitions)
 
 
-class ProducerSnapshotsSource(_DumpSource):
+class ProducerSnapshotsSource(DumpSource):
     """`txnlog_producer_snapshots`: rows of `ProducerSnapshotRow`."""
 
     short_name, row, kind = "txnlog_producer_snapshots", ProducerSnapshotRow, FileKind.PRODUCER_SNAPSHOT
@@ -160,7 +160,7 @@ class ProducerSnapshotsSource(_DumpSource):
             yield from producer_snapshot_rows(file)
 
 
-class AbortedTransactionsSource(_DumpSource):
+class AbortedTransactionsSource(DumpSource):
     """`txnlog_aborted_transactions`: rows of `AbortedTransactionRow`."""
 
     short_name, row, kind = "txnlog_aborted_transactions", AbortedTransactionRow, FileKind.TRANSACTION_INDEX
@@ -170,7 +170,7 @@ class AbortedTransactionsSource(_DumpSource):
             yield from aborted_transaction_rows(file)
 
 
-class CheckpointsSource(_DumpSource):
+class CheckpointsSource(DumpSource):
     """`txnlog_checkpoints`: rows of `CheckpointRow`."""
 
     short_name, row, kind = "txnlog_checkpoints", CheckpointRow, FileKind.OFFSET_CHECKPOINT
@@ -180,7 +180,7 @@ class CheckpointsSource(_DumpSource):
             yield from checkpoint_rows(file)
 
 
-class DumpFilesSource(_DumpSource):
+class DumpFilesSource(DumpSource):
     """`txnlog_dump_files`: rows of `DumpFileRow`, one for each file whatever it is."""
 
     short_name, row = "txnlog_dump_files", DumpFileRow
