@@ -10,14 +10,15 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import ElectionType, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import ElectionType, IsolationLevel, KafkaError, KafkaException, TopicPartition
 
 # confluent_kafka.admin does not declare the names that it takes from its own modules as exported.
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -40,6 +41,8 @@ UNTRIED_PORTS = iter(random.sample(range(20_000, 30_000), 10_000))
 RECIPES_FOLDER = Path(__file__).resolve().parent
 REPOSITORY = RECIPES_FOLDER.parents[2]
 CONTROLLER_NODE = 1
+PATIENCE_OF_A_REQUEST_S = 15
+ATTEMPTS = 8
 TRANSACTIONS_COMMAND = "org.apache.kafka.tools.TransactionsCommand"
 # Most of a tool's time is its start, which the second compiler only makes longer.
 JAVA_OPTIONS = (
@@ -282,7 +285,7 @@ class Cluster:
         """One partition for each list of brokers, the first of which leads it."""
         assignment = [list(nodes) for nodes in replicas]
         topic = NewTopic(name, num_partitions=len(assignment), replica_assignment=assignment, config=dict(settings))
-        self.admin.create_topics([topic])[name].result()
+        self._by_controller(lambda admin: admin.create_topics([topic], request_timeout=PATIENCE_OF_A_REQUEST_S)[name])
         while len([one for one in self.client.leaders(name).values() if one]) < len(assignment):
             time.sleep(0.1)
 
@@ -290,7 +293,24 @@ class Cluster:
         """Change one of a topic's settings."""
         change = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=[change])
-        self.admin.incremental_alter_configs([resource])[resource].result()
+        self._by_controller(
+            lambda admin: admin.incremental_alter_configs([resource], request_timeout=PATIENCE_OF_A_REQUEST_S)[resource]
+        )
+
+    def _by_controller(self, ask: Callable[[AdminClient], Future[object]]) -> None:
+        """Ask until it is done. A client takes any broker for the controller and keeps to it: a paused one, too."""
+        for attempt in range(ATTEMPTS):
+            client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0}) if attempt else self.admin
+            try:
+                ask(client).result()
+            except KafkaException as error:
+                code = error.args[0].code()
+                if attempt and code == KafkaError.TOPIC_ALREADY_EXISTS:
+                    return
+                if code not in (KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT) or attempt + 1 == ATTEMPTS:
+                    raise
+            else:
+                return
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """DeleteRecords: move the log start offset up."""
