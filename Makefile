@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults bench mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
+
+bench: $(READY) ## measure speed and memory against Kafka's own tool; a quarter of an hour; ARGS="--rounds 1" for a look
+	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
 
 mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)

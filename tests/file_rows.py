@@ -1,4 +1,4 @@
-"""Rows of `txnlog_dump_files` without Spark, each checked to account for every byte of its file."""
+"""Rows of data sources without Spark; those of `txnlog_dump_files` are checked to account for every byte."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.writer import segment
 from txnlog.schema import arrow_schema
+from txnlog.sources.data_sources import DumpSource, Task
 from txnlog.sources.files import dump_file_rows
 from txnlog.sources.inventory import DumpFile, inventory
 from txnlog.sources.rows import DumpFileRow
@@ -22,6 +23,15 @@ def rows(files: list[DumpFile]) -> list[Row]:
     for row in read:
         assert sum(values(row, *BYTES)) == row["size_in_bytes"]
     return read
+
+
+def rows_below(source: type[DumpSource], root: Path, **options: str) -> list[Row]:
+    """The rows that a data source reads of a dump, in the order of its files."""
+    opened = source({"path": str(root), **options})
+    # The tasks, as Spark would deal them out.
+    tasks = opened.reader(opened.schema()).partitions()
+    parts = [part for task in tasks if isinstance(task, Task) for part in task.files]
+    return [row for part in parts for each in opened.rows([part]) for row in each.to_pylist()]
 
 
 def row_of(root: Path, content: bytes, partition: str = "orders-0", base_offset: int = 0) -> Row:

@@ -15,6 +15,8 @@ CHECKPOINTS = {
     "cleaned_to": "cleaner-offset-checkpoint",
 }
 MARKERS = {"commit": "COMMIT", "abort": "ABORT"}
+# A marker in a text that does not say which it is.
+UNPRINTED = {"unprinted": "NOT_PRINTED"}
 STATES = {
     "empty": "Empty",
     "ongoing": "Ongoing",
@@ -49,6 +51,7 @@ class Log:
         self.files: dict[str, dict[str, Any]] = {}
         self.segment: dict[str, Any] = {}
         self.checkpoints: dict[str, int] = {}
+        self.is_text = False
 
     def write(self, line: str) -> None:
         """Add the rows of a line of words."""
@@ -68,7 +71,7 @@ class Log:
                     "checkpoint": CHECKPOINTS[name],
                 }
                 self.rows.checkpoints.append(self.place | entry | {"checkpoint_offset": offset})
-        self.rows.dump_files.extend(self.files.values())
+        self.rows.dump_files.extend(file | {"is_text": self.is_text} for file in self.files.values())
 
     def on_entry(self, word: Word) -> None:
         raise AssertionError(f"{word.name} is not a word of {self.place['topic']}")
@@ -114,6 +117,9 @@ class Log:
     def on_damage(self, word: Word) -> None:
         self.segment["damaged_to"] = NOTHING_FOLLOWS if word.what == "end" else int(word.what)
 
+    def on_text(self, _: Word) -> None:
+        self.is_text = True
+
     def on_tail(self, word: Word) -> None:
         self.segment["tail_producer_id"] = int(word.what)
 
@@ -130,7 +136,7 @@ class PartitionLog(Log):
     """A partition that producers write to."""
 
     def on_entry(self, word: Word) -> None:
-        assert word.name in {"data", "idempotent", "plain", "commit", "abort", "control"}, word.name
+        assert word.name in {"data", "idempotent", "plain", "commit", "abort", "control", "unprinted"}, word.name
         first, _, last = word.what.partition("..")
         offsets = (int(first), int(last or first))
         is_control = word.name not in {"data", "idempotent", "plain"}
@@ -163,7 +169,7 @@ class PartitionLog(Log):
                 "producer_epoch": -1 if word.name == "plain" else word.number("epoch", 0),
                 "base_sequence": -1,
                 "record_count": word.number("records", 0 if word.name == "control" else offsets[1] - offsets[0] + 1),
-                "control_type": MARKERS.get(word.name, word.given.get("type")),
+                "control_type": MARKERS.get(word.name, word.given.get("type")) or UNPRINTED.get(word.name),
                 "marker_type": MARKERS.get(word.name),
                 "coordinator_epoch": word.number("by", 1) if word.name in MARKERS else None,
             }
@@ -245,7 +251,9 @@ class CoordinatorLog(Log):
             "next_epoch": "next_producer_epoch",
         }
         named = {others[key]: int(value) for key, value in word.given.items() if key in others}
-        self.record(word, {"transactional_id": self.id} | self.now | named)
+        # Before 4.1 a text has no start times.
+        unsaid = {"start_timestamp": None} if self.is_text else {}
+        self.record(word, {"transactional_id": self.id} | self.now | named | unsaid)
 
     def record(self, word: Word, known: dict[str, Any]) -> None:
         coordinator = word.number("coordinator", 1)

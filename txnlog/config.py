@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from txnlog.errors import OptionError
+from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.times import instant_ms, milliseconds
 
 
@@ -25,6 +26,7 @@ class DetectOptions:
     slack: int = 600_000
     clock_skew: int = 5_000
     coordinator_partitions: int | None = None
+    topic_partition: str | None = None
     accept_compacted_history: bool = False
 
 
@@ -47,6 +49,12 @@ def _count(value: Any) -> int:
     if isinstance(value, bool) or not str(value).isdecimal() or not 0 < int(value) < 2**31:
         raise OptionError(f"{value!r} is not a whole number above 0")
     return int(value)
+
+
+def _topic_partition(value: Any) -> str:
+    if named_partition(_text(value))[0] is None:
+        raise OptionError(f"{value!r} is not a partition such as orders-0")
+    return str(value)
 
 
 def _flag(value: Any) -> bool:
@@ -80,6 +88,12 @@ OPTIONS = (
     Option("slack", milliseconds, "DURATION", "how long a copy may have taken where that is not known (10m)"),
     Option("clock_skew", milliseconds, "DURATION", "how far clocks of two machines may be apart (5s)"),
     Option("coordinator_partitions", _count, "N", "transaction.state.log.num.partitions (50)"),
+    Option(
+        "topic_partition",
+        _topic_partition,
+        "TOPIC-N",
+        "whose log a text of kafka-dump-log.sh is of that names none, e.g. orders-0",
+    ),
     Option(
         "accept_compacted_history",
         _flag,

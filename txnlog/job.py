@@ -29,6 +29,7 @@ from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.opener import local_path
+from txnlog.sources.text import check_partition
 from txnlog.tables.changes import (
     OPERATION,
     UPSERT,
@@ -88,11 +89,15 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
     steps, started = Steps(announce), datetime.now(UTC)
     with steps.step("list the dump"):
-        dump = inventory(local_path(options.dump), options.cluster)
-        if not any(file.topic for file in dump.files):
+        dump = inventory(local_path(options.dump), options.cluster, options.topic_partition)
+        if not any(file.topic or file.is_text for file in dump.files):
             raise DumpError(
-                f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files"
+                f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
+                " of kafka-dump-log.sh"
             )
+        for file in dump.files:
+            if file.is_text:
+                check_partition(file)
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"), only_writer(store.root):
@@ -127,7 +132,11 @@ def _write(
 
 def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
     """The facts of a dump, and nothing of earlier runs."""
-    shared: dict[str, Any] = {"cluster": options.cluster, "coordinator_partitions": options.coordinator_partitions}
+    shared: dict[str, Any] = {
+        "cluster": options.cluster,
+        "coordinator_partitions": options.coordinator_partitions,
+        "topic_partition": options.topic_partition,
+    }
     return Facts(
         batches=reading.batches(spark, options.dump, **shared),
         transaction_states=reading.transaction_states(spark, options.dump, **shared),

@@ -27,7 +27,7 @@ def judged(release: str, program: str, *arguments: str | Path, lines: Iterable[A
         given, said = Path(scratch, "given.jsonl"), Path(scratch, "said")
         given.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         Path(scratch, f"{program}.java").write_text(source)
-        command = [*_java(release), f"{scratch}/{program}.java", *map(str, arguments)]
+        command = [*java_of(release), f"{scratch}/{program}.java", *map(str, arguments)]
         with given.open() as stdin, said.open("w") as stdout:
             subprocess.run(command, stdin=stdin, stdout=stdout, timeout=PATIENCE_S, check=True)
         with said.open() as printed:
@@ -36,13 +36,14 @@ def judged(release: str, program: str, *arguments: str | Path, lines: Iterable[A
 
 def tool(release: str, main_class: str, *arguments: str | Path) -> Iterator[str]:
     """The lines that one of Kafka's own programs prints."""
-    command = [*_java(release), main_class, *map(str, arguments)]
+    command = [*java_of(release), main_class, *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as said:
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, timeout=PATIENCE_S, check=True)
         said.seek(0)
         yield from (line.rstrip("\n") for line in said)
 
 
-def _java(release: str) -> list[str]:
+def java_of(release: str) -> list[str]:
+    """The start of a command line: Java with the release's jars."""
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     return [str(java().executable), "-Xmx512m", "-XX:+UseSerialGC", quiet, "-cp", f"{jars(release)}/*"]

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
@@ -18,7 +19,7 @@ WRITTEN_BY_BROKERS = ("__transaction_state", "__consumer_offsets")
 
 def broker_times(batches: DataFrame, copies: DataFrame) -> DataFrame:
     """The batches of the chosen copies whose time is a broker's."""
-    by_broker = F.expr("marker_type IS NOT NULL OR timestamp_type = 'LogAppendTime'")
+    by_broker = F.expr(f"{IS_MARKER} OR timestamp_type = 'LogAppendTime'")
     chosen = copies.select(*COPY)
     return (
         batches.where("crc_valid")
@@ -31,7 +32,7 @@ def broker_times(batches: DataFrame, copies: DataFrame) -> DataFrame:
             F.col("max_timestamp").alias("stamp"),
             F.col("producer_id").alias("stamp_producer_id"),
             F.col("producer_epoch").alias("stamp_epoch"),
-            F.col("marker_type").isNotNull().alias("stamp_is_marker"),
+            F.expr(IS_MARKER).alias("stamp_is_marker"),
         )
     )
 

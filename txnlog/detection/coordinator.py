@@ -65,6 +65,7 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
             "whole_from_offset",
             "certain_from_offset",
             F.col("as_of").alias("coordinator_as_of"),
+            F.col("is_text").alias("coordinator_is_text"),
             "copy_from",
             "copy_to",
         )

@@ -1,7 +1,7 @@
 """Which copy of each partition is believed, and how whole it is.
 
 Copies of one partition are never unioned: the one with the highest last leader epoch counts, then the one with the
-highest log end offset. A lagging follower may lack a marker that the leader has.
+highest log end offset. A lagging follower may lack a marker that the leader has. Raw segments come before texts.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         F.max("gap_to").alias("gap_to"),
         F.max("tail_producer_id").alias("tail_producer_id"),
         F.coalesce(F.bool_or("is_hidden_end"), F.lit(False)).alias("is_hidden_end"),
+        F.coalesce(F.bool_or("is_text"), F.lit(False)).alias("is_text"),
     )
     return (
         logs.join(_offsets_of(checkpoints), [*COPY], "left")
@@ -42,6 +43,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
 def chosen_copies(copies: DataFrame) -> DataFrame:
     """One row per partition: the copy that is believed, why, and how far the others reach."""
     ranked = Window.partitionBy(*PARTITION).orderBy(
+        "is_text",
         F.col("last_leader_epoch").desc_nulls_last(),
         F.col("log_end_offset").desc(),
         F.col("damaged_to").asc_nulls_first(),
@@ -53,11 +55,14 @@ def chosen_copies(copies: DataFrame) -> DataFrame:
         copies.withColumn("rank", F.row_number().over(ranked))
         .withColumn("copies", F.count("*").over(everything).cast("int"))
         .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
+        .withColumn("text_epoch", F.max(F.when(F.col("is_text"), F.col("last_leader_epoch"))).over(everything))
+        .withColumn("text_is_newer", F.expr("NOT is_text AND coalesce(text_epoch > last_leader_epoch, false)"))
+        .withColumn("next_is_text", F.lead("is_text").over(ranked))
         .withColumn("next_epoch", F.lead("last_leader_epoch").over(ranked))
         .withColumn("next_log_end_offset", F.lead("log_end_offset").over(ranked))
         .where("rank = 1")
         .withColumn("chosen_because", _reason())
-        .drop("rank", "next_epoch", "next_log_end_offset", "is_hidden_end")
+        .drop("rank", "text_epoch", "next_is_text", "next_epoch", "next_log_end_offset", "is_hidden_end")
     )
 
 
@@ -135,6 +140,7 @@ def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:
 def _reason() -> Column:
     return (
         F.when(F.expr("copies = 1"), F.lit("the only copy"))
+        .when(F.expr("next_is_text AND NOT is_text"), F.lit("raw segments, which carry more than their text"))
         .when(F.expr("next_epoch IS NULL OR last_leader_epoch > next_epoch"), F.lit("highest last leader epoch"))
         .when(F.expr("log_end_offset > next_log_end_offset"), F.lit("highest log end offset"))
         .otherwise(F.lit("as long as the others, first by broker"))

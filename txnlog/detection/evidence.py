@@ -52,7 +52,7 @@ def with_coordinator(
         .join(F.broadcast(_all_coordinators(coverage, clusters)), ["cluster"], "left")
     )
     nobody = F.col("transactional_id").isNull()
-    for name in ("coordinator_as_of", "coordinator_copy_from", "whole_from"):
+    for name in ("coordinator_as_of", "coordinator_copy_from", "whole_from", "coordinator_is_text"):
         owned = owned.withColumn(name, F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)))
     return owned
 
@@ -66,6 +66,7 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         F.min("coordinator_as_of").alias("all_coordinator_as_of"),
         F.min("coordinator_copy_from").alias("all_coordinator_copy_from"),
         F.when(every_whole, F.max("whole_from")).alias("all_whole_from"),
+        F.bool_or("coordinator_is_text").alias("all_coordinator_is_text"),
         # A gap that no cleaner explains may hide the record that names the producer id.
         (F.count_if(F.expr("certain_from_offset IS NULL OR certain_from_offset > 0")) == 0).alias(
             "all_coordinators_certain"

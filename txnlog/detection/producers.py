@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY
+from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 
 # Sequence number, epoch or time that an entry does not have.
@@ -44,7 +45,7 @@ def producer_states(batches: DataFrame, snapshots: DataFrame, copies: DataFrame)
 
 def _since_snapshot(batches: DataFrame, copies: DataFrame) -> DataFrame:
     chosen = copies.select(*COPY, "snapshot_offset")
-    is_emptied = F.expr("is_control AND marker_type IS NULL")
+    is_emptied = F.expr(f"is_control AND NOT {IS_MARKER}")
     return (
         batches.where("crc_valid AND producer_id >= 0")
         .where(~is_emptied | F.expr("record_count = 0"))

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.markers import IS_MARKER, MARKER_TYPE
 from txnlog.detection.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
@@ -57,12 +58,13 @@ def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFra
 
 
 def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
-    data_or_marker = "producer_id >= 0 AND is_transactional AND (NOT is_control OR marker_type IS NOT NULL)"
+    data_or_marker = "producer_id >= 0 AND is_transactional AND (NOT is_control OR " + IS_MARKER + ")"
     chosen = copies.select(*COPY)
     return (
         batches.where("crc_valid")
         .where(data_or_marker)
         .join(F.broadcast(chosen), [*COPY], "left_semi")
+        .withColumn("marker_type", F.expr(MARKER_TYPE))
         .select(*KEY, *_EVENT, F.lit(False).alias("is_seed"))
     )
 
@@ -139,10 +141,16 @@ def _sums() -> list[Column]:
         F.max_by(last, F.struct(in_log, "base_offset")).alias("last"),
         F.any_value("last_marker").alias("last_marker"),
         F.count_if(in_log).alias("batches"),
-        F.sum(F.when(in_log, F.coalesce("record_count", F.lit(0))).otherwise(0)).cast("bigint").alias("records"),
+        _records(in_log).cast("bigint").alias("records"),
         F.sum("size_in_bytes").alias("bytes"),
         F.min(F.when(in_log, F.col("base_offset"))).alias("first_batch_offset"),
         F.min("producer_epoch").alias("first_producer_epoch"),
         F.min(F.when(F.col("is_seed"), F.col("base_offset"))).alias("snapshot_start_offset"),
         F.max(F.when(F.col("is_seed"), F.col("coordinator_epoch"))).alias("snapshot_coordinator_epoch"),
     ]
+
+
+def _records(in_log: Column) -> Column:
+    """How many records there are; null where a text does not say how many a batch has."""
+    is_said = F.count_if(in_log & F.col("record_count").isNull()) == 0
+    return F.when(is_said, F.coalesce(F.sum(F.when(in_log, F.col("record_count"))), F.lit(0)))

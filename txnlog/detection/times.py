@@ -32,9 +32,11 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
 
 
 def _evidence(files: DataFrame) -> DataFrame:
+    # A text may have been printed, or attached and fetched, long after the log was copied.
+    of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)), F.col("modified"))
     return files.groupBy("cluster", "broker").agg(
         F.max("broker_timestamp").alias("broker_timestamp"),
-        F.unix_millis(F.max("modified")).alias("file_timestamp"),
+        F.unix_millis(F.max(of_the_copy)).alias("file_timestamp"),
     )
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
 
 TWO_PHASE_COMMIT_TIMEOUT_MS = 2147483647
+BY_TEXT = " (by the text of kafka-dump-log)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ CONDITIONS: dict[str, str] = {
     " AND (current.producer_id = producer_id OR current.previous_producer_id = producer_id)",
     "is_ongoing": "lists_partition AND current.state = 'Ongoing'",
     "is_prepared": "lists_partition AND current.state IN ('PrepareCommit', 'PrepareAbort')",
-    "is_past_timeout": "coordinator_as_of - current.start_timestamp > current.timeout_ms + padding_ms",
+    # Before 4.1 a text has no start time; the last update is later, and so proves as much.
+    "is_past_timeout": "coordinator_as_of - coalesce(current.start_timestamp, current.last_update_timestamp)"
+    " > current.timeout_ms + padding_ms",
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     "is_proven_late": "as_of - appended_by > late_after_ms",
     "is_seen_by_coordinator": "appended_by + clock_skew_ms < coordinator_copy_from",
@@ -133,6 +136,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         Cause.CORRUPT_INPUT,
+        "is_damaged AND is_text",
+        "concat('the text of this partition is cut short, damaged or does not add up: print it again, kafka-dump-log.sh"
+        " --deep-iteration --files ', topic, '-', partition, '/*.log, or copy the segments')",
+    ),
+    Rule(
+        Cause.CORRUPT_INPUT,
         "is_damaged",
         "concat('damage in this partition may hide a batch below offset ', damaged_to_text, ': dump it again')",
     ),
@@ -163,6 +172,11 @@ RULES: tuple[Rule, ...] = (
         "greatest(high_watermark, snapshot_above_end, longest_log_end_offset), ': dump it again, checkpoints first')",
     ),
     Rule(
+        Cause.COVERAGE_GAP,
+        "text_is_newer",
+        "'the text of this partition is of a later leader epoch than its raw segments: copy the segments again'",
+    ),
+    Rule(
         Cause.CLEANER_ARTEFACT,
         "batches > 0 AND records = 0",
         "'only batches without records, left by compaction: ask the broker with describe-producers'",
@@ -171,6 +185,13 @@ RULES: tuple[Rule, ...] = (
         Cause.AMBIGUOUS_PRODUCER_ID,
         "is_ambiguous_id",
         "concat('the producer id stands under several transactional ids: ', array_join(transactional_ids, ', '))",
+    ),
+    Rule(
+        Cause.CORRUPT_INPUT,
+        "coordinator_is_damaged AND coordinator_is_text",
+        "concat('the text of __transaction_state-', coordinator_partition, ' is cut short, damaged or not decoded:"
+        " print it again, kafka-dump-log.sh --transaction-log-decoder --files __transaction_state-',"
+        " coordinator_partition, '/*.log')",
     ),
     Rule(
         Cause.CORRUPT_INPUT,
@@ -235,6 +256,12 @@ RULES: tuple[Rule, ...] = (
         "promised to be safe, never abort it')",
     ),
     Rule(
+        Cause.NOT_PRINTED,
+        "last_marker.marker_type = 'NOT_PRINTED'",
+        "concat('the text does not say whether the marker at offset ', last_marker.base_offset, ' is a COMMIT or an"
+        " ABORT: print it again, kafka-dump-log.sh --deep-iteration --files ', topic, '-', partition, '/*.log')",
+    ),
+    Rule(
         Cause.MARKER_LOST_ABORT,
         "marker_is_missing AND listing.prepared.state = 'PrepareAbort' AND NOT may_be_committed AND history_is_whole",
         "concat('aborted at ', iso_prepared, ', but the ABORT marker never reached this partition')",
@@ -252,7 +279,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         Cause.HISTORY_COMPACTED,
-        "NOT history_is_whole AND NOT (accept_compacted_history AND NOT is_known)",
+        "NOT history_is_whole AND NOT (accept_compacted_history AND NOT is_known"
+        " AND NOT coalesce(coordinator_is_text, false))",
         "'records of __transaction_state from before this transaction are compacted away, missing or damaged: that it "
         "was committed and its marker lost cannot be ruled out'",
     ),
@@ -298,7 +326,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
         .transform(_with_conditions)
         .withColumn("verdict", _first_rule())
         .withColumns({"cause": F.col("verdict.cause"), "action": F.col("verdict.action")})
-        .withColumn("reason", F.col("verdict.reason"))
+        .withColumn("reason", F.concat("verdict.reason", F.when(_rests_on_text(), F.lit(BY_TEXT)).otherwise("")))
         .withColumn("late", F.when(F.col("last_activity").isNotNull(), F.col("is_late")))
         .withColumn("confidence", _confidence())
     )
@@ -321,7 +349,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "age_ms": F.col("as_of") - F.col("last_activity"),
             "age_text": _duration(F.col("as_of") - F.col("last_activity")),
             "late_after_text": _duration(F.col("late_after_ms")),
-            "iso_current_start": _iso("current.start_timestamp"),
+            "iso_current_start": F.coalesce(_iso("current.start_timestamp"), _iso("current.last_update_timestamp")),
             "iso_current_update": _iso("current.last_update_timestamp"),
             "iso_committed": _iso("committed.timestamp"),
             "iso_prepared": _iso("listing.prepared.timestamp"),
@@ -359,14 +387,19 @@ def _first_rule() -> Column:
     return chain
 
 
+def _rests_on_text() -> Column:
+    return F.coalesce("is_text", F.lit(False)) | F.coalesce("coordinator_is_text", F.lit(False))
+
+
 def _confidence() -> Column:
     """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer."""
     stated = F.col("as_of_source").isin("option", "manifest")
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
     whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
+    printed = _rests_on_text()
     return (
         F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
-        .when((F.col("action") == Action.ABORT.value) & ~whole, F.lit(Confidence.MEDIUM.value))
+        .when(printed | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
         .when(stated, F.lit(Confidence.HIGH.value))
         .otherwise(F.lit(Confidence.MEDIUM.value))
     )

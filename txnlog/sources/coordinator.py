@@ -23,12 +23,12 @@ from txnlog.sources.rows import TransactionStateRow
 from txnlog.sources.segments import is_control
 
 NAMES = tuple(field.name for field in fields(TransactionStateRow))
-_NULLS: dict[str, Any] = dict.fromkeys(NAMES)
+NULLS: dict[str, Any] = dict.fromkeys(NAMES)
 
 
 def coordinator_states(file: DumpFile, segment: Segment, partitions: int) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has."""
-    place = _NULLS | place_of(file, TransactionStateRow)
+    place = NULLS | place_of(file, TransactionStateRow)
     rows: list[tuple[Any, ...]] = []
     for piece in scan(segment):
         if isinstance(piece, Run):
@@ -85,12 +85,13 @@ def _decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str
     if record.value is None:
         return known | {"is_tombstone": True}
     try:
-        return known | _columns(transaction_state(record.value))
+        return known | state_columns(transaction_state(record.value))
     except FormatError as error:
         return known | {"problem": f"value: {error}"}
 
 
-def _columns(state: TransactionState) -> dict[str, Any]:
+def state_columns(state: TransactionState) -> dict[str, Any]:
+    """The columns of `TransactionStateRow` that a value has; null where it is not set."""
     columns = state._asdict()
     for name in ("previous_producer_id", "next_producer_id", "next_producer_epoch", "start_timestamp"):
         columns[name] = None if columns[name] < 0 else columns[name]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.schema import spark_schema
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import (
@@ -34,6 +35,8 @@ from txnlog.sources.rows import (
     TransactionStateRow,
 )
 from txnlog.sources.segments import Level, segment_batches
+from txnlog.sources.text import text_aborted, text_batches, text_snapshots, text_states
+from txnlog.sources.text_stream import parts
 
 BYTES_PER_TASK = 256 << 20
 FILES_PER_TASK = 2_000
@@ -53,7 +56,7 @@ class _Reader(DataSourceReader):
         self._source = source
 
     def partitions(self) -> list[InputPartition]:
-        return list(tasks(self._source.wanted_files()))
+        return list(tasks([part for file in self._source.wanted_files() for part in _parts(file, self._source)]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # An empty list of partitions still calls this once, with a stand-in.
@@ -75,13 +78,28 @@ def tasks(files: list[DumpFile]) -> Iterator[Task]:
         yield Task(group)
 
 
-class DumpSource(DataSource):
-    """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`.
+def _parts(file: DumpFile, source: DumpSource) -> list[DumpFile]:
+    """The file, or if it is a long text the parts of it that can be read beside one another."""
+    if file.kind is not FileKind.DUMP_TEXT or file.skipped:
+        return [file]
+    try:
+        found = parts(file.path, file.size, source.splits_sections)
+    except OSError:
+        # Whoever reads it tells of it.
+        return [file]
+    return [replace(file, part=part, size=(file.size if part.end is None else part.end) - part.start) for part in found]
 
-    `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`.
+
+class DumpSource(DataSource):
+    """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`, `topic_partition`.
+
+    `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`. `topic_partition` is
+    whose log a text of `kafka-dump-log.sh` is of that does not say so. `splits_sections` says whether what was printed
+    of one file may be read by several tasks.
     """
 
     row: type
+    splits_sections = False
     kind: FileKind | None = None
     short_name = ""
 
@@ -99,15 +117,24 @@ class DumpSource(DataSource):
         path = self.options.get("path")
         if not path:
             raise OptionError(f"{self.short_name} needs the option path: the folder of a dump")
-        return inventory(local_path(path), self.options.get("cluster"))
+        topic_partition = self.options.get("topic_partition")
+        if topic_partition and named_partition(topic_partition)[0] is None:
+            raise OptionError(f"topic_partition {topic_partition!r} is not a partition such as orders-0")
+        return inventory(local_path(path), self.options.get("cluster"), topic_partition)
 
     def wanted_files(self) -> list[DumpFile]:
-        patterns = [pattern.strip() for pattern in self.options.get("partitions", "*").split(",")]
+        kinds = (self.kind, FileKind.DUMP_TEXT)
         return [
             file
             for file in self.inventory().files
-            if (self.kind is None or (file.kind is self.kind and not file.skipped)) and _matches(file, patterns)
+            if (self.kind is None or (file.kind in kinds and not file.skipped))
+            and (file.kind is FileKind.DUMP_TEXT or self.is_wanted(file))
         ]
+
+    def is_wanted(self, file: DumpFile) -> bool:
+        """Whether `partitions` selects the file. What is in a text, only reading it tells."""
+        patterns = [pattern.strip() for pattern in self.options.get("partitions", "*").split(",")]
+        return _matches(file, patterns)
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         raise AssertionError(f"{self.short_name} does not say how to read {len(files)} files")
@@ -121,12 +148,16 @@ class BatchesSource(DumpSource):
     """`txnlog_batches`: rows of `BatchRow`. Option `level`: all (default), transactional or markers."""
 
     short_name, row, kind = "txnlog_batches", BatchRow, FileKind.SEGMENT
+    splits_sections = True
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         level = self.options.get("level", Level.ALL.value)
         if level not in set(Level):
             raise OptionError(f"level {level!r} is not one of {', '.join(Level)}")
         for file in files:
+            if file.is_text:
+                yield from text_batches(file, Level(level), self.is_wanted)
+                continue
             with LocalSegment(file.path) as segment:
                 yield from segment_batches(file, segment, Level(level))
 
@@ -139,13 +170,17 @@ class TransactionStatesSource(DumpSource):
     """
 
     short_name, row, kind = "txnlog_transaction_states", TransactionStateRow, FileKind.SEGMENT
+    splits_sections = True
 
     def wanted_files(self) -> list[DumpFile]:
-        return [file for file in super().wanted_files() if file.topic == TRANSACTION_STATE]
+        return [file for file in super().wanted_files() if file.is_text or file.topic == TRANSACTION_STATE]
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         asked = self.options.get("coordinator_partitions")
         for file in files:
+            if file.is_text:
+                yield from text_states(file, int(asked) if asked else None, self.is_wanted)
+                continue
             with LocalSegment(file.path) as segment:
                 yield from coordinator_states(file, segment, int(asked) if asked else file.coordinator_partitions)
 
@@ -157,7 +192,7 @@ class ProducerSnapshotsSource(DumpSource):
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from producer_snapshot_rows(file)
+            yield from text_snapshots(file, self.is_wanted) if file.is_text else producer_snapshot_rows(file)
 
 
 class AbortedTransactionsSource(DumpSource):
@@ -167,7 +202,7 @@ class AbortedTransactionsSource(DumpSource):
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from aborted_transaction_rows(file)
+            yield from text_aborted(file, self.is_wanted) if file.is_text else aborted_transaction_rows(file)
 
 
 class CheckpointsSource(DumpSource):
@@ -177,7 +212,8 @@ class CheckpointsSource(DumpSource):
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from checkpoint_rows(file)
+            if not file.is_text:
+                yield from checkpoint_rows(file)
 
 
 class DumpFilesSource(DumpSource):

@@ -21,6 +21,9 @@ from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.sources.opener import LocalSegment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
+from txnlog.sources.text import printed_files
+from txnlog.sources.text_stream import is_of_others
+from txnlog.sources.text_summary import text_summary
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
 # Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
@@ -30,6 +33,9 @@ WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
 LARGEST_OF_ENTRIES = 256 << 20
 LARGEST_TEXT = 32 << 20
 SNAPSHOT_HEADER_SIZE = 10
+BEHIND_OTHERS = (
+    "other topics' logs were printed into the same file before it: print coordinators into a file of their own"
+)
 
 _NAMES = tuple(field.name for field in fields(DumpFileRow))
 _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
@@ -37,11 +43,28 @@ _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
 
 def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     """Rows of `DumpFileRow`, whatever happens to a file."""
-    rows = []
-    for file in files:
-        row = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
-        rows.append(tuple(row[name] for name in _NAMES))
+    rows = [tuple(row[name] for name in _NAMES) for file in files for row in _rows(file)]
     yield from record_batches(DumpFileRow, rows)
+
+
+def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
+    """One row, or of a text one for each file that was printed."""
+    if file.kind is not FileKind.DUMP_TEXT or file.skipped:
+        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
+        return
+    try:
+        follows_others = file.part.follows_others
+        for printed, section in printed_files(file):
+            read = text_summary(printed, section, printed.topic in WRITTEN_BY_BROKERS)
+            if printed.topic == TRANSACTION_STATE and follows_others:
+                # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
+                read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
+            follows_others |= is_of_others(section.heading)
+            yield _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read
+    except OSError as error:
+        hidden = {"damaged_to": NOTHING_FOLLOWS} if file.topic else {}
+        reason = f"cannot be read: {error.strerror or error}"
+        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _damaged(file, reason) | hidden
 
 
 def _known_without_reading(file: DumpFile) -> dict[str, Any]:
@@ -54,6 +77,7 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
         "bytes_tail": 0,
         "bytes_damaged": 0,
         "bytes_skipped": 0,
+        "is_text": file.is_text,
     }
 
 

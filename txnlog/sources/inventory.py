@@ -12,10 +12,12 @@ from pathlib import Path
 
 from txnlog.errors import DumpError, FormatError
 from txnlog.format.checkpoint import properties
+from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
 from txnlog.sources.opener import small_content
+from txnlog.sources.text_stream import WHOLE, Part, looks_like_dump_text
 
 META_PROPERTIES = "meta.properties"
 PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})", re.DOTALL)
@@ -35,9 +37,14 @@ IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
 METADATA_TOPIC = "__cluster_metadata"
 LONGEST_CLUSTER = 80
 LARGEST_META_PROPERTIES = 1 << 20
+# Texts in a log directory are another copy of it. No path of a dump looks like that.
+TEXTS = "//text"
+ENDINGS_OF_TEXTS = re.compile(r"(\.(gz|zst|zstd|txt|text|log|out|dump|md))+$", re.IGNORECASE)
+OFFSET_AT_END = re.compile(r"[-._]\d{20}$")
 # What Delta calls the folder of rows without a value.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
+NOT_READ = "not a file that txnlog reads"
 
 
 class FileKind(enum.StrEnum):
@@ -53,6 +60,7 @@ class FileKind(enum.StrEnum):
     OFFSET_CHECKPOINT = "offset_checkpoint"
     META_PROPERTIES = "meta_properties"
     MANIFEST = "manifest"
+    DUMP_TEXT = "dump_text"
     OTHER = "other"
 
 
@@ -72,7 +80,9 @@ class DumpFile:
 
     `path` opens it; `file` and `log_dir` are for people: relative to the dump, always UTF-8. `base_offset` is the
     offset in the file's name. `skipped` says why a file is not read. `coordinator_partitions` is how many
-    `__transaction_state` of its cluster has, by the manifest.
+    `__transaction_state` of its cluster has, by the manifest. `is_text` says that it is the output of
+    `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
+    a text is that of the sections that do not name one.
     """
 
     path: str
@@ -88,6 +98,8 @@ class DumpFile:
     base_offset: int | None = None
     skipped: str | None = None
     coordinator_partitions: int = DEFAULT_PARTITIONS
+    is_text: bool = False
+    part: Part = WHOLE
 
     @property
     def is_special(self) -> bool:
@@ -116,14 +128,15 @@ class Inventory:
     log_dirs: tuple[LogDir, ...]
 
 
-def inventory(root: Path, cluster: str | None = None) -> Inventory:
+def inventory(root: Path, cluster: str | None = None, topic_partition: str | None = None) -> Inventory:
     """List a dump, or a folder of dumps of different clusters (each with its manifest). `cluster` names the cluster.
 
-    Raises `DumpError` for a manifest that cannot be read and for two clusters under one name.
+    `topic_partition` is whose log texts are of that do not say so. Raises `DumpError` for a manifest that cannot be
+    read and for two clusters under one name.
     """
     files = tuple(sorted(_walk(root, root, ""), key=lambda file: file.file))
     manifests = _manifests(files)
-    files = _with_hidden_partitions(files)
+    files = _with_texts(_with_hidden_partitions(files), manifests, topic_partition)
     log_dirs = _log_dirs(root, files, manifests, cluster)
     of = {log_dir.log_dir: log_dir for log_dir in log_dirs}
     return Inventory(root, tuple(_of_cluster(file, of.get(file.log_dir)) for file in files), log_dirs)
@@ -140,6 +153,29 @@ def _as_hidden_log(file: DumpFile) -> DumpFile:
     if file.topic is not None or topic is None:
         return file
     return replace(file, kind=FileKind.SEGMENT, topic=topic, partition=partition)
+
+
+def _with_texts(
+    files: tuple[DumpFile, ...], manifests: dict[str, Manifest], topic_partition: str | None
+) -> tuple[DumpFile, ...]:
+    """The files; texts beside the files of a log directory are another copy; each has a partition to fall back on."""
+    raw = {file.log_dir for file in files if file.kind is FileKind.SEGMENT and file.topic is not None}
+    return tuple(
+        _as_text(file, file.log_dir in raw, manifests, topic_partition) if file.kind is FileKind.DUMP_TEXT else file
+        for file in files
+    )
+
+
+def _as_text(file: DumpFile, is_beside_raw: bool, manifests: dict[str, Manifest], given: str | None) -> DumpFile:
+    folder, manifest = _nearest(manifests, os.path.dirname(file.file))
+    listed = manifest.texts.get(file.file.removeprefix(folder).strip("/"))
+    stem = OFFSET_AT_END.sub("", ENDINGS_OF_TEXTS.sub("", os.path.basename(file.file)))
+    names = (listed, given, stem, os.path.basename(os.path.dirname(file.file)))
+    topic, partition = next((found for name in names if name and (found := named_partition(name))[0]), (None, None))
+    if file.topic is not None and listed is None and given is None:
+        topic, partition = file.topic, file.partition
+    log_dir = file.log_dir + TEXTS if is_beside_raw else file.log_dir
+    return replace(file, topic=topic, partition=partition, log_dir=log_dir, is_text=True)
 
 
 def _of_cluster(file: DumpFile, log_dir: LogDir | None) -> DumpFile:
@@ -206,6 +242,13 @@ def _file(entry: os.DirEntry[str], relative: str, holds_a_log: bool) -> DumpFile
     in_partition = topic is not None or not_the_log is not None
     log_dir = os.path.dirname(directory) if in_partition else directory
     kind, base_offset = _kind(entry.name, in_partition)
+    skipped = _skip_reason(entry.name, status, not_the_log, topic, kind)
+    if skipped == NOT_READ:
+        try:
+            if looks_like_dump_text(entry.path):
+                kind, skipped = FileKind.DUMP_TEXT, None
+        except FormatError as error:
+            skipped = error.reason
     return DumpFile(
         path=entry.path,
         file=printable(relative),
@@ -216,7 +259,7 @@ def _file(entry: os.DirEntry[str], relative: str, holds_a_log: bool) -> DumpFile
         topic=printable(topic) if topic else None,
         partition=partition,
         base_offset=base_offset,
-        skipped=_skip_reason(entry.name, status, not_the_log, topic, kind),
+        skipped=skipped,
     )
 
 
@@ -259,7 +302,7 @@ def _skip_reason(
         return "the controllers' metadata log has no transactions"
     if kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
         return "an index repeats what the segment says"
-    return "not a file that txnlog reads" if kind is FileKind.OTHER else None
+    return NOT_READ if kind is FileKind.OTHER else None
 
 
 def _manifests(files: Iterable[DumpFile]) -> dict[str, Manifest]:
@@ -271,9 +314,10 @@ def _manifests(files: Iterable[DumpFile]) -> dict[str, Manifest]:
 def _log_dirs(
     root: Path, files: tuple[DumpFile, ...], manifests: dict[str, Manifest], cluster: str | None
 ) -> tuple[LogDir, ...]:
-    found = sorted({file.log_dir for file in files if file.topic is not None or file.kind is FileKind.META_PROPERTIES})
+    kinds = (FileKind.META_PROPERTIES, FileKind.DUMP_TEXT)
+    found = sorted({file.log_dir for file in files if file.topic is not None or file.kind in kinds})
     paths = {file.log_dir: file.path for file in files if file.kind is FileKind.META_PROPERTIES and not file.skipped}
-    identities = {log_dir: _identity(paths.get(log_dir)) for log_dir in found}
+    identities = {log_dir: _identity(paths.get(log_dir.removesuffix(TEXTS))) for log_dir in found}
     log_dirs, ids_of_cluster = [], dict[str, str]()
     for log_dir in found:
         folder, manifest = _nearest(manifests, log_dir)
@@ -285,7 +329,7 @@ def _log_dirs(
                 f"{root}: {log_dir} is of cluster {cluster_id}, other folders named {name} are of cluster "
                 f"{ids_of_cluster[name]}: give each cluster a folder of its own with its own {MANIFEST}"
             )
-        within = log_dir.removeprefix(folder).strip("/") or "."
+        within = log_dir.removesuffix(TEXTS).removeprefix(folder).strip("/") or "."
         log_dirs.append(
             LogDir(
                 log_dir,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from txnlog.errors import DumpError, FormatError, OptionError
+from txnlog.format.dump_text import topic_partition
 from txnlog.sources.opener import small_content
 from txnlog.times import instant_ms, milliseconds
 
@@ -26,13 +27,18 @@ class CopyTime:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is known of a dump beside its files. `copies` maps a folder, relative to the root, to its time."""
+    """What is known of a dump beside its files.
+
+    `copies` maps a folder, relative to the root, to its time; `texts` a text of `kafka-dump-log.sh` to the partition
+    (`orders-0`) that it is of where it does not say so itself.
+    """
 
     cluster: str | None = None
     whole: CopyTime | None = None
     copies: dict[str, CopyTime] = field(default_factory=dict)
     transaction_max_timeout_ms: int | None = None
     transaction_state_partitions: int | None = None
+    texts: dict[str, str] = field(default_factory=dict)
 
     def time_of(self, log_dir: str) -> CopyTime | None:
         """The time of the nearest folder above `log_dir` that the manifest names, else of the whole dump."""
@@ -63,6 +69,7 @@ def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
         "copies",
         "transaction_max_timeout",
         "transaction_state_partitions",
+        "texts",
     }
     for key in content.keys() - known:
         raise DumpError(f"{path}: {key} is not a key of a manifest; known are {', '.join(sorted(known))}")
@@ -78,7 +85,17 @@ def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
         copies={folder.strip("/"): time for folder, value in copies.items() if (time := _copy(path, folder, value))},
         transaction_max_timeout_ms=_number(path, "", "transaction_max_timeout", content, milliseconds),
         transaction_state_partitions=partitions,
+        texts=_texts(path, content.get("texts", {})),
     )
+
+
+def _texts(path: Path, content: Any) -> dict[str, str]:
+    if not isinstance(content, dict):
+        raise DumpError(f'{path}: texts must be a table such as [texts] with "ticket/orders.txt" = "orders-0"')
+    for file, name in content.items():
+        if not isinstance(name, str) or topic_partition(name)[0] is None:
+            raise DumpError(f"{path}: texts.{file}: {name!r} is not a partition such as orders-0")
+    return {file.strip("/"): name for file, name in content.items()}
 
 
 def _number(path: Path, prefix: str, key: str, content: dict[str, Any], read: Callable[[Any], int]) -> int | None:

@@ -6,6 +6,7 @@ import mmap
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from txnlog.errors import DumpError, FormatError
@@ -36,14 +37,9 @@ class LocalSegment:
     """
 
     def __init__(self, path: str) -> None:
-        # A pipe that took the place of a file since the dump was listed must not block.
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self._descriptor = _descriptor(path)
         self._path = path
-        status = os.fstat(self._descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(self._descriptor)
-            raise DumpError(f"{path}: is no longer a regular file")
-        self.size = status.st_size
+        self.size = os.fstat(self._descriptor).st_size
         self._start = 0
         self._window = memoryview(b"")
 
@@ -72,6 +68,20 @@ class LocalSegment:
     def __exit__(self, *_: object) -> None:
         self._window = memoryview(b"")
         os.close(self._descriptor)
+
+
+def _descriptor(path: str) -> int:
+    # A pipe that took the place of a file since the dump was listed must not block.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise DumpError(f"{path}: is no longer a regular file")
+    return descriptor
+
+
+def regular_file(path: str) -> BinaryIO:
+    """A local file to be read from its start on. `OSError` as by `open`."""
+    return cast(BinaryIO, os.fdopen(_descriptor(path), "rb", buffering=0))
 
 
 def small_content(path: str, largest: int) -> bytes:

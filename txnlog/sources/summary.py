@@ -9,7 +9,7 @@ import numpy as np
 from txnlog.format import batch as wire
 from txnlog.format.checksum import Segment
 from txnlog.format.scan import Kind, Run, Stretch, scan
-from txnlog.sources.segments import UNREADABLE, control_records, is_control, stretch_problem
+from txnlog.sources.segments import UNREADABLE, Numbers, control_records, is_control, stretch_problem
 
 NOTHING_FOLLOWS = 2**63 - 1
 PROBLEMS_NAMED = 5
@@ -32,7 +32,7 @@ class SegmentSummary:
     tail_producer_id: int | None = None
     problems: list[str] = field(default_factory=list)
     problems_not_named: int = 0
-    _damage_is_open: bool = False
+    damage_is_open: bool = False
 
     def problem(self) -> str | None:
         """All problems in one text; the first few by name."""
@@ -61,7 +61,7 @@ def segment_summary(segment: Segment, base_offset: int, written_by_brokers: bool
             _add_control(summary, piece)
         else:
             _add_stretch(summary, piece)
-    if summary._damage_is_open:
+    if summary.damage_is_open:
         summary.damage_up_to(NOTHING_FOLLOWS)
     return summary
 
@@ -69,27 +69,39 @@ def segment_summary(segment: Segment, base_offset: int, written_by_brokers: bool
 def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:
     first = run.headers["base_offset"].astype(np.int64)
     last = first + run.headers["last_offset_delta"]
+    epochs = run.headers["partition_leader_epoch"]
+    add_offsets(summary, run.positions, first, last, run.headers["magic"], epochs, base_offset)
+    summary.bytes_parsed += run.end - run.start
+
+
+def add_offsets(
+    summary: SegmentSummary,
+    positions: Numbers,
+    first: Numbers,
+    last: Numbers,
+    magic: Numbers,
+    leader_epochs: Numbers,
+    base_offset: int,
+) -> None:
+    """Add valid batches that follow one another: their first and last offsets, in a segment named `base_offset`."""
     behind = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
     expected = np.maximum(behind, base_offset)
     disorder = first < expected
     for index in np.flatnonzero(disorder)[:PROBLEMS_NAMED].tolist():
-        place = int(run.positions[index])
+        place = int(positions[index])
         summary.note(f"byte {place}: base offset {first[index]} where {expected[index]} or more is expected")
     if disorder.any():
         summary.damage_up_to(int(max(last[disorder].max(), expected[disorder].max())) + 1)
-    gaps = (first > expected) & (run.headers["magic"] == 2)
+    gaps = (first > expected) & (magic == 2)
     if gaps.any():
         summary.gap_to = max(summary.gap_to or 0, int(first[gaps].max()))
-    if summary._damage_is_open:
+    if summary.damage_is_open:
         summary.damage_up_to(int(first[0]))
-        summary._damage_is_open = False
-    summary.bytes_parsed += run.end - run.start
+        summary.damage_is_open = False
     summary.batches += len(first)
     summary.first_offset = int(first[0]) if summary.first_offset is None else summary.first_offset
     summary.last_offset = int(max(last.max(), summary.last_offset or 0))
-    summary.partition_leader_epoch = max(
-        int(run.headers["partition_leader_epoch"].max()), summary.partition_leader_epoch or -1
-    )
+    summary.partition_leader_epoch = max(int(leader_epochs.max()), summary.partition_leader_epoch or -1)
 
 
 def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
@@ -118,7 +130,7 @@ def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:
             _add_tail(summary, stretch)
         return
     summary.bytes_damaged += length
-    summary._damage_is_open = True
+    summary.damage_is_open = True
 
 
 def _add_tail(summary: SegmentSummary, stretch: Stretch) -> None:

@@ -1,0 +1,118 @@
+"""How fast texts of `kafka-dump-log` are read, against the tool that wrote them: `make bench`.
+
+One run makes a segment, lets the newest tool print it, and reads that text in one process and by Spark from cold. Each
+figure is a ratio to the tool's time in the same round, as machines are seldom quiet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from tests.benchmarks.processes import Peak, peak_of
+from tests.kafka.judge import NEWEST, java_of
+from tests.writer import TRANSACTIONAL, batch, marker, record
+from txnlog.sources.data_sources import BatchesSource
+
+BATCHES_OF_A_TRANSACTION = 7
+PRODUCERS = 50
+JOB = "tests.benchmarks.text_job"
+
+
+def transaction(producer: int) -> list[bytes]:
+    """Batches of about 200 bytes, and the marker that ends them."""
+    header = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
+    data = [batch(0, [record(b"x" * 130)], base_sequence=n, **header) for n in range(BATCHES_OF_A_TRANSACTION)]
+    return [*data, marker(0, producer_id=producer)]
+
+
+def write_segment(path: Path, batches: int) -> None:
+    """A segment with at least so many batches: transactions of some producers, one after the other."""
+    pieces = [piece for producer in range(PRODUCERS) for piece in transaction(producer)]
+    block = np.frombuffer(b"".join(pieces), np.uint8)
+    starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
+    # The checksum does not cover the base offset.
+    with path.open("wb") as file:
+        for first in range(0, batches, len(pieces)):
+            copy = block.copy()
+            for byte in range(8):
+                copy[starts + byte] = (first + np.arange(len(pieces)) >> 8 * (7 - byte)) & 0xFF
+            file.write(copy.tobytes())
+
+
+def printed(segment: Path, text: Path, options: tuple[str, ...]) -> None:
+    """Let the tool print the segment."""
+    command = [*java_of(NEWEST), "org.apache.kafka.tools.DumpLogSegments", *options, "--files", str(segment)]
+    with text.open("wb") as out:
+        subprocess.run(command, stdout=out, check=True)
+
+
+def read_here(folder: Path) -> int:
+    """Read all batches of the texts in this process; how many there are."""
+    source = BatchesSource({"path": str(folder)})
+    return sum(len(rows) for file in source.wanted_files() for rows in source.rows([file]))
+
+
+def read_by_spark(folder: Path) -> Peak:
+    """Read all batches of the texts in a Spark job of its own, from cold; the most memory that a worker took."""
+    return peak_of([sys.executable, "-m", JOB, str(folder)])
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.monotonic()
+    action()
+    return time.monotonic() - start
+
+
+def ratio(name: str, reference: list[float], measured: list[float]) -> str:
+    """How many times faster than the reference, over the rounds."""
+    ratios = sorted(one / other for one, other in zip(reference, measured, strict=True))
+    spread = f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
+    return f"{name:58} {statistics.median(measured):7.1f} s   {statistics.median(ratios):5.1f} times faster ({spread})"
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batches", type=int, default=2_000_000, help="batches of the segment (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (%(default)s)")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        measure(Path(scratch), arguments.batches, arguments.rounds)
+
+
+def measure(scratch: Path, batches: int, rounds: int) -> None:
+    """Measure in rounds and print."""
+    segment = scratch / "orders-0" / "00000000000000000000.log"
+    segment.parent.mkdir()
+    write_segment(segment, batches)
+    for name, options in (("deep", ("--deep-iteration",)), ("shallow", ())):
+        folder = scratch / name
+        folder.mkdir()
+        tool, here, spark, peaks = [], [], [], []
+        for _ in range(rounds):
+            tool.append(seconds(lambda o=options, f=folder: printed(segment, f / "text.txt", o)))
+            here.append(seconds(lambda f=folder: read_here(f)))
+            start = time.monotonic()
+            peaks.append(read_by_spark(folder))
+            spark.append(time.monotonic() - start)
+        size = (folder / "text.txt").stat().st_size
+        print(f"{name}: {batches:,} batches, {segment.stat().st_size >> 20:,} MiB of log, {size >> 20:,} MiB of text")
+        print(f"{'kafka-dump-log prints it':58} {statistics.median(tool):7.1f} s")
+        print(ratio("read in one process", tool, here))
+        print(ratio("read by Spark on two cores, start included", tool, spark))
+        print(f"{'  of which Spark reads':58} {statistics.median(peak.inner_seconds for peak in peaks):7.1f} s")
+        print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

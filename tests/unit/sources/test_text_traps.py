@@ -1,0 +1,405 @@
+"""What can be wrong with a text: cut short, forged by payloads, garbled on its way. None of it is believed."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.file_rows import rows_below
+from txnlog.errors import DumpError, OptionError
+from txnlog.sources import text_batches, text_stream
+from txnlog.sources.data_sources import BatchesSource, DumpFilesSource, ProducerSnapshotsSource, TransactionStatesSource
+from txnlog.sources.summary import NOTHING_FOLLOWS
+
+TEXTS = Path(__file__).parents[2] / "texts"
+DEEP = (TEXTS / "4.3.0/deep.txt").read_bytes()
+SHALLOW = (TEXTS / "4.3.0/shallow.txt").read_bytes()
+PAYLOADS = (TEXTS / "3.5.2/payloads.txt").read_bytes()
+OLD = (TEXTS / "1.1.1/deep.txt").read_bytes()
+COORDINATOR = (TEXTS / "3.5.2/coordinator.txt").read_bytes()
+JSON = (TEXTS / "4.3.0/coordinator.txt").read_bytes()
+Row = dict[str, Any]
+
+
+def batches(tmp_path: Path, content: bytes, name: str = "log.txt", **options: str) -> list[Row]:
+    return read(BatchesSource, tmp_path, content, name, **options)
+
+
+def read(source: Any, tmp_path: Path, content: bytes, name: str = "log.txt", **options: str) -> list[Row]:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return rows_below(source, tmp_path, **options)
+
+
+def summaries(tmp_path: Path, content: bytes, name: str = "log.txt") -> list[Row]:
+    found = read(DumpFilesSource, tmp_path, content, name)
+    return [{column: row[column] for column in row if column != "modified"} for row in found]
+
+
+def summary(tmp_path: Path, content: bytes, name: str = "log.txt") -> Row:
+    (row,) = summaries(tmp_path, content, name)
+    parts = ("bytes_parsed", "bytes_tail", "bytes_damaged", "bytes_skipped")
+    assert row["size_in_bytes"] == sum(row[part] for part in parts)
+    return row
+
+
+def marker_types(rows: list[Row]) -> list[str | None]:
+    return [row["marker_type"] for row in rows if row["is_control"]]
+
+
+def with_line_before(content: bytes, mark: bytes, line: bytes) -> bytes:
+    assert mark in content
+    return content.replace(mark, line + b"\n" + mark, 1)
+
+
+def utf16(content: bytes) -> bytes:
+    return codecs.BOM_UTF16_LE + content.decode().encode("utf-16-le")
+
+
+def zstd(content: bytes) -> bytes:
+    compressed = pa.compress(content, "zstd", asbytes=True)
+    assert isinstance(compressed, bytes)
+    return compressed
+
+
+DRESSES: dict[str, Callable[[bytes], bytes]] = {
+    "a byte order mark": lambda content: codecs.BOM_UTF8 + content,
+    "Windows line ends": lambda content: content.replace(b"\n", b"\r\n"),
+    "UTF-16, as PowerShell writes": utf16,
+    "gzip": gzip.compress,
+    "gzip in two members": lambda content: gzip.compress(content[:1000]) + gzip.compress(content[1000:]),
+    "zstd": zstd,
+    "lines of a log between": lambda content: content.replace(
+        b"\nbaseOffset: 3 ", b"\n[2026-01-01 00:00:00,000] WARN something (kafka.utils.Log4j)\nbaseOffset: 3 "
+    ),
+    "Java's warnings before": lambda content: b"OpenJDK 64-Bit Server VM warning: ...\nSLF4J: ...\n" + content,
+    "an empty line at the end": lambda content: content + b"\n",
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_the_rows_do_not_depend_on_how_a_text_was_kept(tmp_path: Path, dress: str) -> None:
+    plain, dressed = tmp_path / "plain", tmp_path / "dressed"
+    assert batches(dressed, DRESSES[dress](DEEP)) == batches(plain, DEEP)
+    row = summary(dressed, DRESSES[dress](DEEP))
+    assert (row["problem"], row["damaged_to"]) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["orders.gz", "ticket 4711/attachment", "00000000000000000000.txt", "x.md", "ü.ZST"])
+def test_a_text_is_known_by_its_content_whatever_its_name(tmp_path: Path, name: str) -> None:
+    assert len(batches(tmp_path, DEEP, name)) == 11
+
+
+def test_other_files_are_no_texts(tmp_path: Path) -> None:
+    (row,) = read(DumpFilesSource, tmp_path, b"Dumping is what we did.\nbaseOffset: what is that?\n", "notes.txt")
+    assert (row["kind"], row["problem"]) == ("other", "not a file that txnlog reads")
+
+
+def test_a_cut_anywhere_is_noticed_unless_the_text_ends_cleanly_there(tmp_path: Path) -> None:
+    whole = batches(tmp_path, DEEP)
+    clean = {match.end() for match in re.finditer(rb"(?m)^(?:Log starting offset|\|).*\n(?!\|)", DEEP)}
+    # Up to the first record the text may as well be one without records.
+    clean |= {DEEP.index(b"\n") + 1, DEEP.index(b"\n|") + 1}
+    ends = [match.end() for match in re.finditer(rb"\n", DEEP)]
+    near = {end + by for end in ends for by in (-2, -1, 0, 1)} | set(range(DEEP.index(b"Log"), len(DEEP), 29))
+    for length in sorted(near & set(range(DEEP.index(b"Log"), len(DEEP)))):
+        row = summary(tmp_path, DEEP[:length])
+        assert (row["damaged_to"] == NOTHING_FOLLOWS) == (length not in clean), length
+        assert (row["problem"] is None) == (length in clean), length
+        rows = batches(tmp_path, DEEP[:length])
+        assert [each | {"size_in_bytes": 0} for each in rows[:-1]] == [
+            each | {"size_in_bytes": 0} for each in whole[: len(rows)][:-1]
+        ]
+
+
+@pytest.mark.parametrize("content", [DEEP, SHALLOW, PAYLOADS], ids=["deep", "shallow", "payloads"])
+def test_a_lost_line_is_noticed(tmp_path: Path, content: bytes) -> None:
+    lines = content.splitlines(keepends=True)
+    wanted = [index for index, line in enumerate(lines) if line.startswith((b"baseOffset", b"| "))]
+    # What is lost at the end leaves no trace: without its records the last batch is one batch fewer.
+    last = max(index for index in wanted if lines[index].startswith(b"baseOffset"))
+    for index in wanted:
+        row = summary(tmp_path, b"".join(lines[:index] + lines[index + 1 :]))
+        assert (row["damaged_to"] is not None) == (index != last or content is not SHALLOW), lines[index]
+
+
+FORGED_MARKER = b"| offset: 7 CreateTime: 1 keySize: 4 valueSize: 6 sequence: -1 headerKeys: []"
+FORGED_MARKER += b" endTxnMarker: ABORT coordinatorEpoch: 0"
+FORGED_BATCH = re.sub(rb"baseOffset: \d+ lastOffset: \d+", b"baseOffset: 3 lastOffset: 3", DEEP.splitlines()[2])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        FORGED_MARKER,
+        FORGED_BATCH,
+        FORGED_BATCH.replace(b"isControl: false", b"isControl: true") + b"\n" + FORGED_MARKER,
+        b"Dumping orders-0/00000000000000000003.log\nLog starting offset: 3",
+        b"Dumping payments-1/00000000000000000000.log",
+    ],
+    ids=["a marker", "a batch", "a batch with its marker", "another segment", "another partition"],
+)
+@pytest.mark.parametrize("place", range(2, 12))
+def test_forged_lines_break_the_order_and_are_not_believed(tmp_path: Path, forged: bytes, place: int) -> None:
+    lines = [line for line in DEEP.splitlines() if not line.startswith(b"ignored")]
+    mark = [line for line in lines if line.startswith(b"baseOffset")][place - 1]
+    rows = read(DumpFilesSource, tmp_path, with_line_before(DEEP, mark, forged))
+    assert any(row["damaged_to"] == NOTHING_FOLLOWS for row in rows)
+    honest = {row["file"] for row in rows if row["damaged_to"] is None}
+    # Before a forged heading stands what is true; what is behind it is not believed.
+    assert len(honest) == (1 if forged.startswith(b"Dumping") else 0)
+
+
+def test_a_marker_among_too_many_lines_is_none(tmp_path: Path) -> None:
+    true = b"headerKeys: [] endTxnMarker: COMMIT coordinatorEpoch: 5"
+    forged = DEEP.replace(true, b"headerKeys: [] endTxnMarker: ABORT coordinatorEpoch: 7\n" + FORGED_MARKER, 1)
+    assert marker_types(batches(tmp_path, DEEP)) == ["COMMIT", "ABORT"]
+    assert marker_types(batches(tmp_path, forged)) == [None, "ABORT"]
+
+
+ENDS = {
+    "invalid bytes": b"Found 60 invalid bytes at the end of 00000000000000000000.log\n",
+    "a stack trace": b'Exception in thread "main" java.lang.IllegalStateException: no\n\tat a.X.main(X.java:1)\n',
+    "a trace of its own": b"\tat kafka.tools.DumpLogSegments$.main(DumpLogSegments.scala:58)\n",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("content", [DEEP, SHALLOW, OLD], ids=["deep", "shallow", "records alone"])
+def test_a_tool_that_stopped_early_proves_nothing(tmp_path: Path, content: bytes, end: str) -> None:
+    row = summary(tmp_path, content + ENDS[end])
+    assert row["damaged_to"] == NOTHING_FOLLOWS
+    assert row["problem"] == "the tool stopped before the end of the file"
+
+
+def test_a_trace_behind_a_line_that_was_not_finished(tmp_path: Path) -> None:
+    broken = (
+        DEEP.rstrip(b"\n") + b'Exception in thread "main" java.nio.BufferUnderflowException\n\tat java.X.y(X.java:1)\n'
+    )
+    assert summary(tmp_path, broken)["damaged_to"] == NOTHING_FOLLOWS
+
+
+def test_a_batch_that_is_not_valid_neither_opens_nor_closes(tmp_path: Path) -> None:
+    lines = SHALLOW.splitlines(keepends=True)
+    lines[4] = lines[4].replace(b"isvalid: true", b"isvalid: false")
+    rows = batches(tmp_path, b"".join(lines))
+    assert [row["crc_valid"] for row in rows].count(False) == 1
+    row = summary(tmp_path, b"".join(lines))
+    assert row["damaged_to"] == rows[3]["base_offset"]
+    assert row["bytes_damaged"] == len(lines[4])
+
+
+@pytest.mark.parametrize("damage", [b"\xff", b"\0", b"x", b" ", "٣".encode()])
+def test_a_garbled_line_is_no_line(tmp_path: Path, damage: bytes) -> None:
+    garbled = DEEP.replace(b"producerId: 7 ", b"producerId: 7" + damage + b" ", 1)
+    assert len(batches(tmp_path, garbled)) == 10
+    assert summary(tmp_path, garbled)["damaged_to"] == NOTHING_FOLLOWS
+
+
+def test_a_number_too_large_is_no_number(tmp_path: Path) -> None:
+    for large in (b"99999", b"99999999999999999999999"):
+        garbled = DEEP.replace(b"producerEpoch: 1 ", b"producerEpoch: " + large + b" ", 1)
+        assert len(batches(tmp_path, garbled)) == 10
+
+
+def test_base_offsets_that_are_not_printed_are_not_guessed(tmp_path: Path) -> None:
+    lines = [line for line in OLD.splitlines(keepends=True) if not line.startswith(b"offset: 3 ")]
+    row = summary(tmp_path, b"".join(lines))
+    assert row["damaged_to"] == 6
+    assert "base offsets are not printed" in row["problem"]
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("orders-0.txt", ""), ("orders-0-00000000000000000000.log.txt.gz", ""), ("orders-0/text", ""), ("x", "orders-0")],
+)
+def test_the_partition_comes_from_name_folder_or_option(tmp_path: Path, name: str, option: str) -> None:
+    content = DEEP.partition(b"\n")[2]
+    options = {"topic_partition": option} if option else {}
+    assert {(row["topic"], row["partition"]) for row in batches(tmp_path, content, name, **options)} == {("orders", 0)}
+
+
+def test_the_partition_comes_from_the_manifest_first(tmp_path: Path) -> None:
+    (tmp_path / "dump.toml").write_text('[texts]\n"broker-1/wrong-7.txt" = "orders-0"\n')
+    rows = batches(tmp_path, DEEP.partition(b"\n")[2], "broker-1/wrong-7.txt")
+    assert {(row["topic"], row["partition"]) for row in rows} == {("orders", 0)}
+
+
+def test_the_path_of_a_windows_machine(tmp_path: Path) -> None:
+    content = DEEP.replace(b"orders-0/", b"C:\\kafka logs\\orders-0\\")
+    assert {(row["topic"], row["partition"]) for row in batches(tmp_path, content)} == {("orders", 0)}
+
+
+def test_a_text_of_nobody_knows_which_partition_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DumpError, match=r"what.txt: byte 0: there is no line Dumping .*--topic-partition orders-0"):
+        batches(tmp_path, DEEP.partition(b"\n")[2], "what.txt")
+    with pytest.raises(DumpError, match=r"byte \d+: Dumping 00000000000000000000.log names no partition"):
+        batches(tmp_path, DEEP.replace(b"orders-0/", b""), "what.txt")
+    with pytest.raises(OptionError, match="'orders' is not a partition"):
+        batches(tmp_path, DEEP, "what.txt", topic_partition="orders")
+
+
+def test_a_manifest_that_names_no_partition_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "dump.toml").write_text('[texts]\n"log.txt" = "orders"\n')
+    with pytest.raises(DumpError, match=r"dump.toml: texts.log.txt: 'orders' is not a partition such as orders-0"):
+        batches(tmp_path, DEEP)
+
+
+def test_many_segments_in_one_file(tmp_path: Path) -> None:
+    second = DEEP.replace(b"orders-0", b"payments-3")
+    rows = batches(tmp_path, DEEP + second)
+    assert [(row["topic"], row["partition"]) for row in rows] == [("orders", 0)] * 11 + [("payments", 3)] * 11
+    files = read(DumpFilesSource, tmp_path, DEEP + second)
+    assert [row["file"] for row in files] == [
+        "log.txt/orders-0/00000000000000000000.log",
+        "log.txt/payments-3/00000000000000000000.log",
+    ]
+    assert all(row["damaged_to"] is None and row["is_text"] for row in files)
+
+
+@pytest.mark.parametrize("split", [300, 1000, 2000])
+@pytest.mark.parametrize("content", [DEEP, SHALLOW, PAYLOADS, OLD], ids=["deep", "shallow", "payloads", "old"])
+def test_a_long_text_is_split_at_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, split: int
+) -> None:
+    several = content + content.replace(b"orders-0", b"payments-3") + content.replace(b"orders-0", b"refunds-1")
+    expected = batches(tmp_path, several)
+    files = summaries(tmp_path, several)
+    monkeypatch.setattr(text_stream, "SPLIT", split)
+    found = text_stream.parts(str(tmp_path / "log.txt"), len(several), True)
+    assert [part.start for part in found[1:]] == [part.end for part in found[:-1]]
+    assert len(found) > 2
+    unsized = [row | {"size_in_bytes": 0} for row in batches(tmp_path, several)]
+    assert unsized == [row | {"size_in_bytes": 0} for row in expected]
+    assert summaries(tmp_path, several) == files
+
+
+@pytest.mark.parametrize("block", [50, 1000])
+def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    expected = batches(tmp_path, PAYLOADS), summary(tmp_path, PAYLOADS)
+    monkeypatch.setattr(text_stream, "BLOCK", block)
+    assert (batches(tmp_path, PAYLOADS), summary(tmp_path, PAYLOADS)) == expected
+
+
+def test_lines_and_batches_of_any_length_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_stream, "LONGEST_LINE", 600)
+    monkeypatch.setattr(text_stream, "BLOCK", 200)
+    monkeypatch.setattr(text_batches, "LONGEST_BATCH", 700)
+    long = PAYLOADS.replace(b"payload: one", b"payload: " + b"one" * 10_000)
+    assert batches(tmp_path / "long", long) == batches(tmp_path / "short", PAYLOADS)
+    assert summary(tmp_path / "long", long)["damaged_to"] is None
+
+
+@pytest.mark.parametrize("keep", [100, 600])
+def test_a_compressed_text_that_was_cut_is_cut(tmp_path: Path, keep: int) -> None:
+    compressed = gzip.compress(DEEP)[:keep]
+    row = summary(tmp_path, compressed, "orders-0.gz")
+    assert row["damaged_to"] == NOTHING_FOLLOWS
+    assert "cannot be decompressed" in row["problem"]
+
+
+def test_what_is_compressed_and_cut_within_its_first_block_is_named(tmp_path: Path) -> None:
+    row = summary(tmp_path, zstd(DEEP)[:100])
+    assert (row["kind"], row["bytes_skipped"]) == ("other", 100)
+    assert "cannot be decompressed" in row["problem"]
+
+
+# --- the coordinator's records
+
+
+def states(tmp_path: Path, content: bytes) -> list[Row]:
+    return read(TransactionStatesSource, tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        (b"=orders-none payload", b"=orders\nnone payload", "no decoded key and payload"),
+        (b"=orders-none payload", b"=orders-non payload", "not as long as its record says"),
+        (b"state=Empty", b"state=Dead", "status Dead is never written"),
+        (b"producerId:1000", b"producerId:", "not one that --transaction-log-decoder prints"),
+        (b"=orders-none payload", b"=orders-nine payload", "the id belongs to partition"),
+    ],
+)
+def test_a_garbled_record_of_the_decoder(tmp_path: Path, before: bytes, after: bytes, problem: str) -> None:
+    first, *rest = states(tmp_path, COORDINATOR.replace(before, after, 1))
+    assert problem in first["problem"]
+    assert {row["problem"] for row in rest} == {None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"transactionStatus":0', b'"transactionStatus":6'),
+        (b'"producerId":1000,', b""),
+        (b'"data":{"producerId"', b'"data":["producerId"'),
+        (b'"transactionalId":"orders-none"', b'"transactionalId":7'),
+        (b"payload: {", b"payload: [{"),
+        (b'"transactionPartitions":null', b'"transactionPartitions":[{"topic":"orders"}]'),
+    ],
+)
+def test_a_garbled_record_of_the_json_decoder(tmp_path: Path, before: bytes, after: bytes) -> None:
+    assert before in JSON
+    first, *rest = states(tmp_path, JSON.replace(before, after, 1))
+    assert first["problem"].startswith("record 0 of the batch: ")
+    assert {row["problem"] for row in rest} == {None}
+
+
+def test_a_status_by_its_name(tmp_path: Path) -> None:
+    first, *_ = states(tmp_path, JSON.replace(b'"transactionStatus":0', b'"transactionStatus":"Empty"', 1))
+    assert (first["state"], first["problem"]) == ("Empty", None)
+
+
+def test_tombstones_and_keys_of_other_versions(tmp_path: Path) -> None:
+    gone = re.sub(rb"payload: producerId.*state=Empty.*", b"payload: <DELETE>", COORDINATOR)
+    assert states(tmp_path, gone)[0]["is_tombstone"]
+    for other in (b"key: unknown::version=3", b"key: Unknown record type 3 at offset 0, skipping."):
+        (first, *_) = states(tmp_path, re.sub(rb"key: .*state=Empty.*", other, COORDINATOR))
+        assert (first["transactional_id"], first["is_tombstone"], first["problem"]) == (None, False, None)
+
+
+def test_a_coordinator_without_its_records_is_not_decoded(tmp_path: Path) -> None:
+    bare = b"".join(line for line in COORDINATOR.splitlines(keepends=True) if not line.startswith(b"|"))
+    assert {row["problem"] for row in states(tmp_path, bare)} == {
+        "records are not printed: print them with --transaction-log-decoder"
+    }
+    row = summary(tmp_path, bare)
+    assert row["damaged_to"] == NOTHING_FOLLOWS
+    assert "--transaction-log-decoder" in row["problem"]
+
+
+def test_offsets_that_are_not_printed_follow_from_the_batch(tmp_path: Path) -> None:
+    bare = re.sub(rb"(?m)^\| offset: .* headerKeys: \[\] key: ", b"| key: ", COORDINATOR)
+    assert bare != COORDINATOR
+    assert states(tmp_path, bare) == states(tmp_path / "whole", COORDINATOR)
+    hole = bare.replace(b"lastOffset: 0 count: 1", b"lastOffset: 1 count: 1", 1)
+    assert "its offset is not printed" in states(tmp_path, hole)[0]["problem"]
+
+
+@pytest.mark.parametrize("split", [1000, 10_000_000])
+def test_a_coordinator_behind_other_topics_may_be_forged_by_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: int
+) -> None:
+    monkeypatch.setattr(text_stream, "SPLIT", split)
+    *_, coordinator = summaries(tmp_path, DEEP + COORDINATOR)
+    assert (coordinator["topic"], coordinator["damaged_to"]) == ("__transaction_state", NOTHING_FOLLOWS)
+    assert "into a file of their own" in coordinator["problem"]
+    first, *_ = summaries(tmp_path, COORDINATOR + DEEP)
+    assert (first["topic"], first["damaged_to"]) == ("__transaction_state", None)
+
+
+def test_a_snapshot_that_is_cut_short_has_no_entries(tmp_path: Path) -> None:
+    entries = (TEXTS / "4.3.0/entries.txt").read_bytes()
+    snapshot = entries[: entries.index(b"Dumping fenced-0")]
+    assert len(read(ProducerSnapshotsSource, tmp_path, snapshot)) == 1
+    for broken in (snapshot[:-5], snapshot.replace(b"producerEpoch: 1", b"producerEpoch: x")):
+        assert read(ProducerSnapshotsSource, tmp_path, broken) == []
+        assert summary(tmp_path, broken)["problem"]

@@ -1,0 +1,275 @@
+"""Texts of `kafka-dump-log.sh` as the rows that the printed files themselves have (`txnlog.sources.rows`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from txnlog.errors import DumpError, FormatError
+from txnlog.format import dump_text
+from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.dump_text import CoordinatorRecord, Heading, is_dump_text
+from txnlog.format.labelled import Labelled, Lines
+from txnlog.format.partitioner import coordinator_partition
+from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch, record_batches
+from txnlog.sources.coordinator import NAMES as STATE_NAMES
+from txnlog.sources.coordinator import NULLS as NO_STATE
+from txnlog.sources.coordinator import state_columns
+from txnlog.sources.inventory import DumpFile, FileKind
+from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
+from txnlog.sources.segments import Level
+from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
+from txnlog.sources.text_stream import Section, sections
+
+_KINDS = {
+    ".log": FileKind.SEGMENT,
+    ".snapshot": FileKind.PRODUCER_SNAPSHOT,
+    ".txnindex": FileKind.TRANSACTION_INDEX,
+    ".index": FileKind.OFFSET_INDEX,
+    ".timeindex": FileKind.TIME_INDEX,
+}
+ENTRY_SIZES = {FileKind.PRODUCER_SNAPSHOT: 46, FileKind.TRANSACTION_INDEX: 34}
+SNAPSHOT_HEADER_SIZE = 10
+NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
+
+
+def printed_files(file: DumpFile) -> Iterator[tuple[DumpFile, Section]]:
+    """What the tool printed of each file, as a file of the dump. `DumpError` where nothing says of which partition."""
+    seen: dict[str, int] = {}
+    for section in sections(file.path, file.part):
+        if section.heading is None and not is_dump_text(section.head):
+            # What the tool, or Java, says before it begins.
+            continue
+        printed = _printed_file(file, section)
+        seen[printed.file] = seen.get(printed.file, 0) + 1
+        if seen[printed.file] > 1:
+            printed = replace(printed, file=f"{printed.file}#{seen[printed.file]}")
+        yield printed, section
+
+
+def check_partition(file: DumpFile) -> None:
+    """`DumpError` for a text whose beginning does not say of which partition it is."""
+    for _ in printed_files(file):
+        return
+
+
+def _printed_file(file: DumpFile, section: Section) -> DumpFile:
+    named = dump_text.heading(section.heading) if section.heading is not None else Heading()
+    topic, partition = (named.topic, named.partition) if named.topic else (file.topic, file.partition)
+    if topic is None or partition is None:
+        said = f"Dumping {section.heading} names no partition" if section.heading else "there is no line Dumping ..."
+        raise DumpError(
+            f"{file.file}: byte {section.position}: {said}: name it with --topic-partition orders-0, in the file's name"
+            f" (orders-0.txt), or in dump.toml under [texts]"
+        )
+    base_offset = named.base_offset
+    if base_offset is None:
+        base_offset = dump_text.starting_offset(section.head)
+    kind = _KINDS.get(named.ending or "") or _kind_by_content(section.head)
+    name = named.name or (f"{base_offset:020}" if base_offset is not None else "text")
+    return replace(
+        file,
+        file=f"{file.file}/{topic}-{partition}/{name}",
+        kind=kind,
+        topic=topic,
+        partition=partition,
+        base_offset=base_offset,
+    )
+
+
+def _kind_by_content(head: bytes) -> FileKind:
+    for line in head.splitlines():
+        if line.startswith((dump_text.BATCH, dump_text.MESSAGE)):
+            return FileKind.SEGMENT
+        if line.startswith(dump_text.ENTRY):
+            return FileKind.PRODUCER_SNAPSHOT
+        if line.startswith(dump_text.ABORTED):
+            return FileKind.TRANSACTION_INDEX
+    return FileKind.SEGMENT
+
+
+def text_batches(file: DumpFile, level: Level, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
+    """Rows of `BatchRow`."""
+    for printed, section in printed_files(file):
+        if printed.kind is FileKind.SEGMENT and is_wanted(printed):
+            place = place_of(printed, BatchRow)
+            for chunk in chunks(section):
+                found = _of_level(batches(chunk), level)
+                if len(found):
+                    whole = record_batch(BatchRow, place, found.columns())
+                    for start in range(0, len(found), ROWS_PER_BATCH):
+                        yield whole.slice(start, ROWS_PER_BATCH)
+
+
+def _of_level(found: TextBatches, level: Level) -> TextBatches:
+    if level is Level.ALL:
+        return found
+    control = found.flags["is_control"]
+    if level is Level.MARKERS:
+        return found.chosen(control)
+    return found.chosen((found.flags["is_transactional"] & (found.numbers["producer_id"] >= 0)) | control)
+
+
+def text_states(
+    file: DumpFile, partitions: int | None, is_wanted: Callable[[DumpFile], bool]
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has, if not as the file says."""
+    rows: list[tuple[Any, ...]] = []
+    for printed, section in printed_files(file):
+        if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed):
+            for chunk in chunks(section):
+                for row in _states(chunk, printed, partitions or printed.coordinator_partitions):
+                    rows.append(tuple(row[name] for name in STATE_NAMES))
+                    if len(rows) == ROWS_PER_BATCH:
+                        yield from record_batches(TransactionStateRow, rows)
+                        rows.clear()
+    yield from record_batches(TransactionStateRow, rows)
+
+
+def _states(chunk: Chunk, printed: DumpFile, partitions: int) -> Iterator[dict[str, Any]]:
+    lines, found = chunk.lines, batches(chunk)
+    place = NO_STATE | place_of(printed, TransactionStateRow)
+    marks = dump_text.MESSAGE if found.are_records_alone else dump_text.RECORD
+    records = np.flatnonzero(lines.start_with(marks))
+    first = np.searchsorted(records, found.lines)
+    behind = np.append(first[1:], len(records))
+    adds_up = found.add_up()
+    for index in range(len(found)):
+        if found.flags["is_control"][index] or not found.flags["crc_valid"][index]:
+            continue
+        row = place | {
+            "position": int(found.numbers["position"][index]),
+            "coordinator_epoch": int(found.numbers["partition_leader_epoch"][index]),
+            "append_timestamp": int(found.numbers["max_timestamp"][index]),
+            "offset": int(found.numbers["base_offset"][index]),
+            "is_tombstone": False,
+        }
+        mine = records[first[index] : behind[index]].tolist()
+        if not adds_up[index]:
+            yield row | {"problem": f"{len(mine)} lines for {found.numbers['record_count'][index]} records"}
+        elif not mine and found.numbers["record_count"][index] != 0:
+            yield row | {"problem": NOT_DECODED}
+        for number, line in enumerate(mine if adds_up[index] else ()):
+            yield row | _decoded(lines.line(line), number, found, index, printed, partitions)
+
+
+def _decoded(
+    line: bytes, number: int, found: TextBatches, index: int, printed: DumpFile, partitions: int
+) -> dict[str, Any]:
+    try:
+        record = dump_text.coordinator_record(line)
+        offset = _offset(record, number, found, index)
+    except FormatError as error:
+        return {"problem": f"record {number} of the batch: {error.reason}"}
+    if record.transactional_id is None:
+        return {"offset": offset}
+    owner = coordinator_partition(record.transactional_id, partitions)
+    known: dict[str, Any] = {"offset": offset, "transactional_id": record.transactional_id}
+    if owner != printed.partition:
+        known["problem"] = f"the id belongs to partition {owner} of {partitions}"
+    if record.state is None:
+        return known | {"is_tombstone": True}
+    columns = state_columns(record.state)
+    if not line.rpartition(b" payload: ")[2].startswith(b"{"):
+        # Only the releases that print JSON say more than the text of the older ones.
+        columns["client_transaction_version"] = None
+    return known | columns
+
+
+def _offset(record: CoordinatorRecord, number: int, found: TextBatches, index: int) -> int:
+    base, last = int(found.numbers["base_offset"][index]), int(found.numbers["last_offset"][index])
+    offset = record.offset
+    if offset is None:
+        if found.numbers["record_count"][index] != last - base + 1:
+            raise FormatError("its offset is not printed: print it without --skip-record-metadata")
+        offset = base + number
+    if not base <= offset <= last:
+        raise FormatError(f"offset {offset} is not one of its batch, {base} to {last}")
+    return offset
+
+
+def entries(section: Section, start: bytes) -> Iterator[Labelled]:
+    """The entries of a producer snapshot or a transaction index. `FormatError` for lines that look like one."""
+    for piece in section:
+        lines = Lines(piece)
+        wanted = np.flatnonzero(lines.start_with(start[:8]))
+        found = list(lines.labelled(wanted, dump_text.NUMBERS))
+        if sum(len(group.rows) for group in found) != len(wanted):
+            raise FormatError("a line is not that of an entry")
+        yield from found
+    if section.problem:
+        raise FormatError(section.problem)
+
+
+def text_snapshots(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
+    """Rows of `ProducerSnapshotRow`; none for a snapshot that is damaged, which its `DumpFileRow` says."""
+    yield from _of_entries(file, FileKind.PRODUCER_SNAPSHOT, is_wanted)
+
+
+def text_aborted(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
+    """Rows of `AbortedTransactionRow`; none for an index that is damaged, which its `DumpFileRow` says."""
+    yield from _of_entries(file, FileKind.TRANSACTION_INDEX, is_wanted)
+
+
+def _of_entries(file: DumpFile, kind: FileKind, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
+    for printed, section in printed_files(file):
+        if printed.kind is kind and printed.base_offset is not None and is_wanted(printed):
+            try:
+                yield from [*entry_batches(printed, section)]
+            except FormatError:
+                continue
+
+
+def entry_batches(printed: DumpFile, section: Section) -> Iterator[pa.RecordBatch]:
+    """The entries of a printed producer snapshot or transaction index as rows. `FormatError` if it is not whole."""
+    is_snapshot = printed.kind is FileKind.PRODUCER_SNAPSHOT
+    structure = ProducerSnapshotRow if is_snapshot else AbortedTransactionRow
+    place = place_of(printed, structure) | ({"snapshot_offset": printed.base_offset} if is_snapshot else {})
+    before = 0
+    for group in entries(section, dump_text.ENTRY if is_snapshot else dump_text.ABORTED):
+        first = SNAPSHOT_HEADER_SIZE if is_snapshot else 0
+        columns = _snapshot_columns(group) if is_snapshot else _aborted_columns(group)
+        columns["position"] = first + (before + np.arange(len(group.rows))) * ENTRY_SIZES[printed.kind]
+        before += len(group.rows)
+        try:
+            yield record_batch(structure, place, columns)
+        except (pa.ArrowInvalid, OverflowError) as error:
+            raise FormatError(f"a number of an entry is too large: {error}") from error
+
+
+def _snapshot_columns(group: Labelled) -> dict[str, Any]:
+    columns, count = group.columns, len(group.rows)
+    if not {"producerId", "producerEpoch", "coordinatorEpoch", "currentTxnFirstOffset"} <= columns.keys():
+        raise FormatError("an entry lacks what every release prints")
+
+    def number(*labels: str, otherwise: int) -> Any:
+        return next((columns[label].to_numpy() for label in labels if label in columns), np.full(count, otherwise))
+
+    time = number("lastTimestamp", "timestamp", otherwise=NULL)
+    return {
+        "producer_id": columns["producerId"],
+        "producer_epoch": columns["producerEpoch"],
+        "coordinator_epoch": columns["coordinatorEpoch"],
+        # What a producer without a batch does not have is not printed.
+        "last_sequence": number("lastSequence", otherwise=-1),
+        "last_offset": number("lastOffset", otherwise=-1),
+        "offset_delta": number("offsetDelta", otherwise=0),
+        "timestamp": pa.array(time, mask=time == NULL),
+        "current_txn_first_offset": [dump_text.optional(text) for text in columns["currentTxnFirstOffset"].to_pylist()],
+    }
+
+
+def _aborted_columns(group: Labelled) -> dict[str, Any]:
+    labels = {
+        "producer_id": "producerId",
+        "first_offset": "firstOffset",
+        "last_offset": "lastOffset",
+        "last_stable_offset": "lastStableOffset",
+    }
+    if not set(labels.values()) <= group.columns.keys():
+        raise FormatError("an entry lacks what every release prints")
+    return {name: group.columns[label] for name, label in labels.items()}

@@ -1,0 +1,307 @@
+"""Texts as streams of whole lines, section by section, in bounded memory: compressed or not, in any of the encodings.
+
+A section is what the tool printed of one file, from one line `Dumping …` to the next.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import mmap
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from txnlog.errors import FormatError
+from txnlog.format import dump_text
+from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.dump_text import HEADING, is_dump_text
+from txnlog.sources.opener import regular_file
+
+BLOCK = 2 << 20
+# The lines of the tool have some hundred bytes; what is longer is a payload, of which the start will do.
+LONGEST_LINE = 1 << 20
+HEAD = 256 << 10
+LONGEST_PATH = 8 << 10
+SMALL_READ = 4 << 10
+# Files larger than that are split, at lines that start a batch.
+SPLIT = 64 << 20
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_FOLLOWED_BY_HEADING = b"\n" + HEADING
+_STARTS_OF_BATCHES = b"\nbaseOffset: "
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The bytes of a text that one task reads: from `start` up to `end` (None: to the end of the text).
+
+    `heading` is the path of the section in which it starts; None if the heading is still to come. `follows_others` says
+    that before it a segment was printed that is not a coordinator's.
+    """
+
+    start: int = 0
+    end: int | None = None
+    heading: str | None = None
+    follows_others: bool = False
+
+
+WHOLE = Part()
+
+
+class Section:
+    """One section. Iterate over it for its lines, in pieces of bounded size that end with a line break.
+
+    `position` is the byte of the (decompressed) text at which it starts. When all is read, `size` is how many bytes it
+    has, and `problem` says why its end is not the end of what the tool printed.
+    """
+
+    def __init__(self, text: _Text, heading: str | None, position: int) -> None:
+        self.heading = heading
+        self.position = position
+        self.size = 0
+        self.problem: str | None = None
+        self._text = text
+
+    @property
+    def head(self) -> bytes:
+        """The beginning of its lines, as far as it has been read, before the section itself is."""
+        return self._text.head()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (lines := self._text.lines()) is not None:
+            self.size += len(lines)
+            if not lines.endswith(b"\n"):
+                self.problem = "it ends in the middle of a line"
+            yield lines
+        self.problem = self._text.problem or self.problem
+
+
+def looks_like_dump_text(path: str) -> bool:
+    """Whether the file begins like the output of `kafka-dump-log.sh`. `OSError` as by `open`.
+
+    One that is compressed and cannot be decompressed may be anything: `FormatError`.
+    """
+    with regular_file(path) as file:
+        stream, head = _Decoded(file), b""
+        while len(head) < HEAD and (block := stream.read(HEAD)):
+            head += block
+        if stream.problem and not head:
+            raise FormatError(stream.problem)
+        return is_dump_text(head)
+
+
+def sections(path: str, part: Part) -> Iterator[Section]:
+    """The sections of a text, or of a part of it. What is not read of a section is left out quickly."""
+    with regular_file(path) as file:
+        text = _Text(_Decoded(file, part.start), part)
+        while (heading := text.next_section()) is not None:
+            section = Section(text, heading or part.heading, text.section_start)
+            yield section
+            for _ in section:
+                pass
+
+
+def parts(path: str, size: int, is_split: bool) -> list[Part]:
+    """How a text may be read by several tasks: whole sections, and with `is_split` parts of long ones as well."""
+    if size <= SPLIT:
+        return [WHOLE]
+    with regular_file(path) as file:
+        if _Decoded(file).is_changed:
+            return [WHOLE]
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return list(_parts(content, is_split))
+
+
+def _parts(content: mmap.mmap, is_split: bool) -> Iterator[Part]:
+    begin, heading = 0, None
+    follows_others = others = False
+    for start, end, path in _sections_of(content):
+        others |= is_of_others(path)
+        while is_split and end - begin > SPLIT + SPLIT // 2:
+            line = content.find(_STARTS_OF_BATCHES, max(begin + SPLIT, start) - 1, end)
+            if line < 0:
+                break
+            yield Part(begin, line + 1, heading, follows_others)
+            begin, heading, follows_others = line + 1, path, others
+        if end - begin >= SPLIT:
+            yield Part(begin, end, heading, follows_others)
+            begin, heading, follows_others = end, None, others
+    if begin < len(content):
+        yield Part(begin, len(content), heading, follows_others)
+
+
+def is_of_others(path: str | None) -> bool:
+    """Whether what was printed is a segment of another topic than the coordinators'."""
+    named = dump_text.heading(path or "")
+    return named.topic != TRANSACTION_STATE and named.ending == ".log"
+
+
+def _sections_of(content: mmap.mmap) -> Iterator[tuple[int, int, str | None]]:
+    """Start, end and path of each section; no path for lines before the first heading."""
+    start = 0
+    while start < len(content):
+        end = content.find(_FOLLOWED_BY_HEADING, start) + 1 or len(content)
+        line = content[start : start + LONGEST_PATH].partition(b"\n")[0]
+        yield start, end, _path(line) if line.startswith(HEADING) else None
+        start = end
+
+
+class _Decoded:
+    """The bytes of a text as UTF-8, whatever it is compressed with. `problem` says why it ended too early."""
+
+    def __init__(self, file: BinaryIO, start: int = 0) -> None:
+        head = file.read(4)
+        self.problem: str | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        name = next((name for magic, name in _COMPRESSIONS.items() if head.startswith(magic)), None)
+        self.is_changed = name is not None
+        self._mark = b""
+        if name is not None:
+            file.seek(0)
+            self._next: Callable[[int], bytes] = _gunzipped(file) if name == "gzip" else _unzstd(file)
+            head = self._read(4)
+            self._mark = head
+        else:
+            file.seek(start)
+            self._next = file.read
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+        if encoding is not None:
+            self.is_changed = True
+            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._is_at_start = start == 0
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes or characters; none at the end."""
+        content = self._mark + self._read(size)
+        self._mark = b""
+        if self._decoder is not None and content:
+            # A lone byte decodes to nothing, which must not look like the end.
+            content = self._decoder.decode(content).encode("utf-8", "surrogatepass") or b"\0"
+        if self._is_at_start:
+            self._is_at_start = False
+            content = content.removeprefix(codecs.BOM_UTF8)
+        return content
+
+    def _read(self, size: int) -> bytes:
+        if self.problem is not None:
+            return b""
+        try:
+            return self._next(size)
+        except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+            self.problem = f"it cannot be decompressed to its end: {error}"
+            return b""
+
+
+def _gunzipped(file: BinaryIO) -> Callable[[int], bytes]:
+    # It hands out what is whole before it says that something is missing.
+    return gzip.GzipFile(fileobj=file, mode="rb").read1
+
+
+def _unzstd(file: BinaryIO) -> Callable[[int], bytes]:
+    stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    # What one call asks for is lost if it comes upon the end of a stream that was cut.
+    return lambda size: bytes(stream.read(min(size, SMALL_READ)))
+
+
+def _blocks(stream: _Decoded, left: int | None) -> Iterator[bytes]:
+    """The stream in blocks; `left` is how many bytes are wanted."""
+    while left is None or left > 0:
+        block = stream.read(BLOCK if left is None else min(BLOCK, left))
+        if not block:
+            return
+        left = None if left is None else left - len(block)
+        yield block
+
+
+class _Text:
+    """A cursor over whole lines that stops at each heading."""
+
+    def __init__(self, stream: _Decoded, part: Part) -> None:
+        self._stream = stream
+        self._blocks = _blocks(stream, None if part.end is None else part.end - part.start)
+        self._rest = b""
+        self._is_over = False
+        self._is_begun = False
+        self._is_cut_line = False
+        self.position = self.section_start = part.start
+
+    @property
+    def problem(self) -> str | None:
+        """Why the text ends here, if it ends here and should not."""
+        return self._stream.problem if self._is_over and not self._rest else None
+
+    def next_section(self) -> str | None:
+        """The path of the next heading, empty for lines before the first one; None at the end of the text."""
+        self.section_start = self.position
+        while len(self._rest) < len(HEADING) and self._fill():
+            pass
+        while self._rest.startswith(HEADING) and b"\n" not in self._rest and self._fill():
+            pass
+        if self._rest.startswith(HEADING):
+            line, found, rest = self._rest.partition(b"\n")
+            self._advance(len(line) + len(found))
+            self._rest = rest
+            self._is_begun = True
+            return _path(line)
+        if self._rest and not self._is_begun:
+            self._is_begun = True
+            return ""
+        return None
+
+    def head(self) -> bytes:
+        """What stands at the cursor, up to the next heading."""
+        while len(self._rest) < HEAD and self._fill():
+            pass
+        return self._rest[:HEAD].partition(_FOLLOWED_BY_HEADING)[0]
+
+    def lines(self) -> bytes | None:
+        """The next lines of this section; None when it is over."""
+        while True:
+            if self._rest.startswith(HEADING):
+                return None
+            if (heading := self._rest.find(_FOLLOWED_BY_HEADING)) >= 0:
+                return self._take(heading + 1)
+            # What stands behind the last line break may yet become a heading.
+            if (last := self._rest.rfind(b"\n")) >= 0 and (len(self._rest) >= BLOCK or self._is_over):
+                return self._take(last + 1)
+            if last < 0 and len(self._rest) > LONGEST_LINE:
+                return self._take_long_line()
+            if not self._fill():
+                return self._take(len(self._rest)) if self._rest else None
+
+    def _take(self, size: int) -> bytes:
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        self._advance(size)
+        return taken
+
+    def _take_long_line(self) -> bytes:
+        """The start of a line that is too long, as a line of its own; its rest is dropped."""
+        taken = self._rest[:LONGEST_LINE]
+        while b"\n" not in self._rest:
+            self._advance(len(self._rest))
+            self._rest = b""
+            if not self._fill():
+                return taken
+        size = self._rest.index(b"\n") + 1
+        self._take(size)
+        return taken + b"\n"
+
+    def _advance(self, size: int) -> None:
+        self.position += size
+
+    def _fill(self) -> bool:
+        """Read on; whether there was more."""
+        block = next(self._blocks, None)
+        if block is None:
+            self._is_over = True
+            return False
+        self._rest += block
+        return True
+
+
+def _path(line: bytes) -> str:
+    return line.removeprefix(HEADING).rstrip(b"\r\n").decode("utf-8", "backslashreplace")
