@@ -45,9 +45,9 @@ def is_worker(pid: int) -> bool:
 
 
 def resident_kib(pid: int) -> int:
-    """The memory of a process that is its own or shared, in KiB."""
+    """The memory of a process that is its own, in KiB; pages of files that it looks at are the system's."""
     for line in _content(Path(f"/proc/{pid}/status")).splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith("RssAnon:"):
             return int(line.split()[1])
     return 0
 

@@ -10,11 +10,13 @@ from txnlog.sources.reading import batches
 
 
 def main() -> None:
-    """Read the folder that the command line names."""
+    """Read the folder that the command line names, after another one, with which the workers start."""
     spark = session("txnlog-benchmark", **{"spark.master": "local[2]"})
-    start = time.monotonic()
-    batches(spark, sys.argv[1]).write.format("noop").mode("overwrite").save()
-    seconds = time.monotonic() - start
+    small, large = sys.argv[1:]
+    for folder in (small, large):
+        start = time.monotonic()
+        batches(spark, folder).write.format("noop").mode("overwrite").save()
+        seconds = time.monotonic() - start
     spark.stop()
     print(seconds)
 

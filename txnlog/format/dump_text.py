@@ -17,15 +17,6 @@ HEADING = b"Dumping "
 BATCH, MESSAGE, RECORD = b"baseOffset: ", b"offset: ", b"| "
 ENTRY, ABORTED = b"producerId: ", b"version: "
 TOMBSTONE = b"<DELETE>"
-NUMBERS = frozenset(
-    (
-        *("baseOffset", "lastOffset", "count", "baseSequence", "lastSequence", "producerId", "producerEpoch"),
-        *("partitionLeaderEpoch", "position", "CreateTime", "LogAppendTime", "NoTimestampType", "size", "magic", "crc"),
-        *("offset", "coordinatorEpoch"),
-        *("firstSequence", "offsetDelta", "timestamp", "lastTimestamp"),
-        *("version", "firstOffset", "lastStableOffset"),
-    )
-)
 TIME_LABELS = ("CreateTime", "LogAppendTime", "NoTimestampType")
 # The tool's last words when it stopped before the end of the file.
 STOPPED_EARLY = re.compile(rb"(?m)^Found \d+ invalid bytes at the end of |Exception in thread \"|^\tat [\w.$]+[/(]")
@@ -38,7 +29,6 @@ _IN_A_TEXT = re.compile(
 )
 _FILE_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
 _STARTING_OFFSET = re.compile(rb"(?m)^(?:Log s|S)tarting offset: (\d{1,18})\r?$")
-_OPTIONAL = re.compile(r"(?:OptionalLong\[|Some\()(-?\d{1,18})[\])]")
 _KEY_SIZE = re.compile(rb"key[Ss]ize: (-?\d{1,9}) ")
 _OFFSET = re.compile(rb"(?:\| )?offset: (\d{1,18}) ")
 _TEXT_KEY = re.compile(rb"(?:transaction_metadata::)?transactionalId=(.*)", re.DOTALL)
@@ -94,12 +84,6 @@ def topic_partition(text: str) -> tuple[str | None, int | None]:
 def starting_offset(text: bytes) -> int | None:
     """The offset by which the tool says that the segment starts, by its file's name."""
     match = _STARTING_OFFSET.search(text)
-    return int(match[1]) if match else None
-
-
-def optional(text: str) -> int | None:
-    """A number from `OptionalLong[7]` or `Some(7)`; None from `OptionalLong.empty` and `None`."""
-    match = _OPTIONAL.fullmatch(text)
     return int(match[1]) if match else None
 
 

@@ -1,29 +1,51 @@
 """Lines of labels and values, `baseOffset: 0 lastOffset: 2 isvalid: true`, as columns: what Kafka's tools print.
 
-Lines of one layout have their labels in common and differ in their values. So the labels are compared and cut out with
-numpy, all lines at once, and what is left is a table of values that Arrow's reader of separated values converts.
+Lines of one layout differ in their digits only. So all lines are taken apart at once: without its digits a line is its
+layout, of which there are few, and what is left without everything else are the numbers, in their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
-LINE_FEED, SPACE, CARRIAGE_RETURN, COLON = b"\n \r:"
-# A release has one layout, and its lines differ in the label of the time at most. What has more is no such text.
-LAYOUTS_OF_ONE_LENGTH = 8
-PADDING = bytes(8)
-# All of 18 digits fit an int64; those of 19 are taken as well where the whole column does.
-A_NUMBER = r"^-?[0-9]{1,18}$"
+LINE_FEED = 10
+DIGITS = b"0123456789-"
+NO_NUMBERS = bytes(set(range(256)) - set(DIGITS + b" \n"))
+# A release has a handful: of booleans, codecs and times. What has more is no such text.
+LARGEST_NUMBER_OF_LAYOUTS = 1_000
+NUMBERS_IN_A_VALUE = re.compile(rb"-?\d+")
+# How Java and Scala print an optional number.
+AN_OPTIONAL = re.compile(r"OptionalLong\[-?\d+]|Some\(-?\d+\)")
+A_NUMBER = re.compile(rb"-?\d{1,18}")
+# Such as true, lz4, [], OptionalLong.empty and OptionalLong[7].
+A_WORD = re.compile(rb"[A-Za-z.\[\]()]+\d{0,9}|(OptionalLong\[|Some\()-?\d{1,18}[\])]")
+LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+EXTREMES = re.compile(rb"(?<![\d-])%d(?!\d)|%d(?!\d)" % (LARGEST, SMALLEST))
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+
+class Labelled(NamedTuple):
+    """Lines of one layout: their indexes, the numbers behind each label, and the words, which are the same in all."""
+
+    rows: Integers
+    numbers: dict[str, Integers]
+    words: dict[str, str]
+
+
+class Layout(NamedTuple):
+    """The labels of a line in their order, each with its word (None: a number), and how many numbers stand in that."""
+
+    labels: tuple[str, ...]
+    words: tuple[str | None, ...]
+    counts: tuple[int, ...]
 
 
 class Lines:
@@ -33,14 +55,11 @@ class Lines:
     """
 
     def __init__(self, content: bytes) -> None:
-        if b"\r\n" in content:
+        if b"\r" in content:
             content = content.replace(b"\r\n", b"\n")
         self.content = content
-        padded = content + PADDING
-        self._bytes = np.frombuffer(padded, np.uint8)
-        # Any eight bytes as one number: to compare a label is to compare two numbers.
-        self._eights = np.ndarray((len(padded) - 7,), "<u8", padded, 0, (1,))
-        breaks = np.flatnonzero(self._bytes[: len(content)] == LINE_FEED)
+        self._bytes = np.frombuffer(content, np.uint8)
+        breaks = np.flatnonzero(self._bytes == LINE_FEED)
         unfinished = len(content) > 0 and content[-1] != LINE_FEED
         self.ends: Integers = np.append(breaks, len(content)) if unfinished else breaks
         self.starts: Integers = np.concatenate(([0], self.ends[:-1] + 1)) if len(self.ends) else self.ends
@@ -49,115 +68,121 @@ class Lines:
         return len(self.starts)
 
     def start_with(self, text: bytes) -> Flags:
-        """Which lines start with a text of up to eight bytes."""
-        return self._are(self.starts, text)
+        """Which lines start with the first two bytes of a text."""
+        last = len(self._bytes) - 1
+        first, second = (self._bytes[np.minimum(self.starts + place, last)] == text[place] for place in (0, 1))
+        same: Flags = first & second & (self.ends > self.starts + 1)
+        return same
 
     def line(self, index: int) -> bytes:
         """One line, without its line break."""
         return self.content[self.starts[index] : self.ends[index]]
 
-    def _are(self, places: Integers, text: bytes) -> Flags:
-        """At which places the text stands, by its first eight bytes."""
-        head = text[:8]
-        expected = np.uint64(int.from_bytes(head, "little"))
-        found = self._eights[places]
-        if len(head) < 8:
-            found &= np.uint64((1 << 8 * len(head)) - 1)
-        same: Flags = found == expected
-        return same
+    def labelled(self, wanted: Integers, skip: int = 0) -> Iterator[Labelled]:
+        """The wanted lines (indexes, ascending) that are pairs of labels and values, by their layouts.
 
-    def labelled(self, wanted: Integers, numbers: Collection[str], skip: int = 0) -> Iterator[Labelled]:
-        """The wanted lines (indexes) that are pairs of labels and values, grouped by their labels.
-
-        `numbers` are the labels of whole numbers. The first `skip` bytes of each line are left out.
+        The first `skip` bytes of each line are left out.
         """
-        starts, ends = self.starts[wanted] + skip, self.ends[wanted]
-        # A line may end in a space, where what comes next is not printed.
-        ends = ends - ((ends > starts) & (self._bytes[ends - 1] == SPACE))
-        breaks = np.flatnonzero(self._bytes == SPACE)
-        first, behind = np.searchsorted(breaks, starts), np.searchsorted(breaks, ends)
-        pieces = behind - first + 1
-        for count in np.unique(pieces).tolist():
-            if count % 2 or count < 2:
-                continue
-            chosen = np.flatnonzero(pieces == count)
-            spaces = breaks[first[chosen][:, None] + np.arange(count - 1)]
-            # Where each piece starts, and the place behind the last.
-            bounds = np.concatenate((starts[chosen][:, None], spaces + 1, ends[chosen][:, None] + 1), axis=1)
-            yield from self._of_one_length(wanted[chosen], bounds, numbers)
+        if len(wanted):
+            text = self._only(wanted, skip)
+            found = _by_layout(text, wanted, lambda index: self.line(int(wanted[index]))[skip:])
+            if found is None:
+                # Some line has more or fewer numbers than its layout, and is no such line: once more without it.
+                sound = [(line, row) for line, row in zip(text.split(b"\n"), wanted, strict=True) if _is_sound(line)]
+                lines, rows = [line for line, _ in sound], np.array([row for _, row in sound], np.int64)
+                found = _by_layout(b"\n".join(lines), rows, lines.__getitem__)
+            yield from found or ()
 
-    def _of_one_length(self, rows: Integers, bounds: Integers, numbers: Collection[str]) -> Iterator[Labelled]:
-        for _ in range(LAYOUTS_OF_ONE_LENGTH):
-            if not len(rows):
-                return
-            labels = [self.content[start:end] for start, end in zip(bounds[0, :-1:2], bounds[0, 1::2] - 1, strict=True)]
-            same = self._have_labels(bounds, labels)
-            if all(label.endswith(b":") for label in labels):
-                names = [label[:-1].decode("utf-8", "replace") for label in labels]
-                yield from self._values(rows[same], bounds[same], names, numbers)
-            same[0] = True
-            rows, bounds = rows[~same], bounds[~same]
-
-    def _have_labels(self, bounds: Integers, labels: list[bytes]) -> Flags:
-        same = np.ones(len(bounds), np.bool_)
-        for index, label in enumerate(labels):
-            places = bounds[:, 2 * index]
-            same &= bounds[:, 2 * index + 1] - places == len(label) + 1
-            for offset in range(0, len(label), 8):
-                # A label of another length may stand at the very end, with less than that behind it.
-                same &= self._are(np.minimum(places + offset, len(self.content)), label[offset:])
-        return same
-
-    def _values(
-        self, rows: Integers, bounds: Integers, names: list[str], numbers: Collection[str]
-    ) -> Iterator[Labelled]:
-        """The values without their labels, as a table; rows with a number that is none are left out."""
-        start, end = int(bounds[0, 0]), int(bounds[-1, -1])
-        lengths = np.zeros((len(bounds), bounds.shape[1]), np.int64)
-        lengths[:, :-1] = np.diff(bounds, axis=1)
-        # Between two of these lines there may be others.
-        lengths[:-1, -1] = bounds[1:, 0] - bounds[:-1, -1]
-        wanted = np.tile(np.array([False, True] * len(names) + [False]), len(bounds))
-        mask = np.repeat(wanted, lengths.ravel())
-        content = self._bytes[start:end].copy()
-        content[bounds[:, -1] - 1 - start] = LINE_FEED
-        text = content[mask]
-        try:
-            table = _table(text, names, {name: pa.int64() for name in names if name in numbers})
-        except pa.ArrowInvalid:
-            table = _table(text, names, {})
-            good = _good_rows(table, numbers)
-            rows, table = rows[good], table.filter(pa.array(good))
-            columns = [
-                column.cast(pa.int64()) if name in numbers else column
-                for name, column in zip(table.column_names, table.columns, strict=True)
-            ]
-            table = pa.table(columns, names=table.column_names)
-        if len(rows):
-            yield Labelled(rows, {name: table[name].combine_chunks() for name in table.column_names})
+    def _only(self, wanted: Integers, skip: int) -> bytes:
+        if len(wanted) == len(self) and not skip:
+            return self.content.rstrip(b"\n")
+        bounds = np.empty(2 * len(wanted) + 2, np.int64)
+        bounds[0], bounds[-1] = 0, len(self.content)
+        bounds[1:-1:2], bounds[2:-1:2] = (
+            self.starts[wanted] + skip,
+            np.minimum(self.ends[wanted] + 1, len(self.content)),
+        )
+        flags = np.zeros(len(bounds) - 1, np.bool_)
+        flags[1::2] = True
+        return self._bytes[np.repeat(flags, np.diff(bounds))].tobytes().rstrip(b"\n")
 
 
-class Labelled(NamedTuple):
-    """Lines with the same labels: the index of each, and the values by their labels."""
+def _by_layout(text: bytes, rows: Integers, line_of: Callable[[int], bytes]) -> list[Labelled] | None:
+    """The lines by their layouts; None if their numbers do not add up."""
+    if not len(rows):
+        return []
+    skeletons = text.translate(None, DIGITS).split(b"\n")
+    codes = {skeleton: code for code, skeleton in enumerate(dict.fromkeys(skeletons))}
+    of_line = np.fromiter(map(codes.__getitem__, skeletons), np.int64, len(skeletons))
+    first = np.full(len(codes), -1, np.int64)
+    first[of_line[::-1]] = np.arange(len(skeletons))[::-1]
+    examples = [line_of(index) for index in first.tolist()]
+    layouts = [_layout(line) if code < LARGEST_NUMBER_OF_LAYOUTS else None for code, line in enumerate(examples)]
+    per_layout = np.array([_count(line) for line in examples], np.int64)
+    numbers = _numbers(text)
+    offsets = np.concatenate(([0], np.cumsum(per_layout[of_line])))
+    if numbers is None or offsets[-1] != len(numbers):
+        return None
+    return [
+        _of_one(layout, rows[chosen], numbers, offsets[:-1][chosen])
+        for code, layout in enumerate(layouts)
+        if layout is not None and len(chosen := np.flatnonzero(of_line == code))
+    ]
 
-    rows: Integers
-    columns: dict[str, Any]
 
-
-def _table(text: npt.NDArray[np.uint8], names: list[str], types: dict[str, pa.DataType]) -> pa.Table:
-    once = [name if name not in names[:index] else f"{name} {index}" for index, name in enumerate(names)]
-    kinds = {name: types.get(name, pa.string()) for name in once}
-    return csv.read_csv(
-        pa.py_buffer(text),
-        csv.ReadOptions(column_names=once, use_threads=False, block_size=len(text) + 1),
-        csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=kinds, null_values=[], check_utf8=False),
+def _of_one(layout: Layout, rows: Integers, numbers: Integers, offsets: Integers) -> Labelled:
+    places = np.concatenate(([0], np.cumsum(layout.counts)))
+    return Labelled(
+        rows,
+        {
+            label: numbers[offsets + place]
+            for label, place, word in zip(layout.labels, places.tolist(), layout.words, strict=False)
+            if word is None or AN_OPTIONAL.fullmatch(word)
+        },
+        {label: word for label, word in zip(layout.labels, layout.words, strict=True) if word is not None},
     )
 
 
-def _good_rows(table: pa.Table, numbers: Collection[str]) -> Flags:
-    good = np.ones(len(table), np.bool_)
-    for name in table.column_names:
-        if name in numbers:
-            good &= pc.match_substring_regex(table[name], A_NUMBER).to_numpy(zero_copy_only=False)
-    return good
+def _count(line: bytes) -> int:
+    return len(NUMBERS_IN_A_VALUE.findall(line))
+
+
+def _layout(line: bytes) -> Layout | None:
+    """The layout of a line; None if it is not pairs of labels and values."""
+    pieces = line.rstrip(b" ").split(b" ")
+    labels, values = pieces[::2], pieces[1::2]
+    if len(labels) != len(values) or not all(label.endswith(b":") and not _count(label) for label in labels):
+        return None
+    return Layout(
+        tuple(label[:-1].decode("utf-8", "replace") for label in labels),
+        tuple(None if NUMBERS_IN_A_VALUE.fullmatch(value) else value.decode("utf-8", "replace") for value in values),
+        tuple(_count(value) for value in values),
+    )
+
+
+def _numbers(text: bytes) -> Integers | None:
+    """All numbers in their order; None if one does not fit 64 bits, or is none."""
+    digits = text.translate(None, NO_NUMBERS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            numbers: Integers = np.fromstring(digits, np.int64, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+    # What is too large comes out as the largest.
+    extremes = int(((numbers == LARGEST) | (numbers == SMALLEST)).sum())
+    if extremes and extremes != len(EXTREMES.findall(digits)):
+        return None
+    return numbers
+
+
+def _is_sound(line: bytes) -> bool:
+    """Whether what looks like a number in a line is one, and nothing else holds digits."""
+    layout = _layout(line)
+    if layout is None:
+        return False
+    values = line.rstrip(b" ").split(b" ")[1::2]
+    return all(
+        (A_NUMBER if word is None else A_WORD).fullmatch(value)
+        for word, value in zip(layout.words, values, strict=True)
+    )

@@ -40,6 +40,8 @@ from txnlog.sources.text_stream import parts
 
 BYTES_PER_TASK = 256 << 20
 FILES_PER_TASK = 2_000
+# A byte of a text takes longer than one of a segment.
+WEIGHT_OF_TEXT = 4
 
 
 @dataclass
@@ -69,11 +71,12 @@ def tasks(files: list[DumpFile]) -> Iterator[Task]:
     group: list[DumpFile] = []
     size = 0
     for file in files:
-        if group and (size + file.size > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
+        weight = file.size * (WEIGHT_OF_TEXT if file.is_text else 1)
+        if group and (size + weight > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
             yield Task(group)
             group, size = [], 0
         group.append(file)
-        size += file.size
+        size += weight
     if group:
         yield Task(group)
 

@@ -196,8 +196,8 @@ def entries(section: Section, start: bytes) -> Iterator[Labelled]:
     """The entries of a producer snapshot or a transaction index. `FormatError` for lines that look like one."""
     for piece in section:
         lines = Lines(piece)
-        wanted = np.flatnonzero(lines.start_with(start[:8]))
-        found = list(lines.labelled(wanted, dump_text.NUMBERS))
+        wanted = np.flatnonzero(lines.start_with(start))
+        found = list(lines.labelled(wanted))
         if sum(len(group.rows) for group in found) != len(wanted):
             raise FormatError("a line is not that of an entry")
         yield from found
@@ -242,24 +242,26 @@ def entry_batches(printed: DumpFile, section: Section) -> Iterator[pa.RecordBatc
 
 
 def _snapshot_columns(group: Labelled) -> dict[str, Any]:
-    columns, count = group.columns, len(group.rows)
-    if not {"producerId", "producerEpoch", "coordinatorEpoch", "currentTxnFirstOffset"} <= columns.keys():
+    numbers, count = group.numbers, len(group.rows)
+    of_every_release = {"producerId", "producerEpoch", "coordinatorEpoch"}
+    if not of_every_release <= numbers.keys() or "currentTxnFirstOffset" not in (numbers.keys() | group.words.keys()):
         raise FormatError("an entry lacks what every release prints")
 
     def number(*labels: str, otherwise: int) -> Any:
-        return next((columns[label].to_numpy() for label in labels if label in columns), np.full(count, otherwise))
+        return next((numbers[label] for label in labels if label in numbers), np.full(count, otherwise))
 
     time = number("lastTimestamp", "timestamp", otherwise=NULL)
+    first_offset = number("currentTxnFirstOffset", otherwise=NULL)
     return {
-        "producer_id": columns["producerId"],
-        "producer_epoch": columns["producerEpoch"],
-        "coordinator_epoch": columns["coordinatorEpoch"],
+        "producer_id": numbers["producerId"],
+        "producer_epoch": numbers["producerEpoch"],
+        "coordinator_epoch": numbers["coordinatorEpoch"],
         # What a producer without a batch does not have is not printed.
         "last_sequence": number("lastSequence", otherwise=-1),
         "last_offset": number("lastOffset", otherwise=-1),
         "offset_delta": number("offsetDelta", otherwise=0),
         "timestamp": pa.array(time, mask=time == NULL),
-        "current_txn_first_offset": [dump_text.optional(text) for text in columns["currentTxnFirstOffset"].to_pylist()],
+        "current_txn_first_offset": pa.array(first_offset, mask=first_offset == NULL),
     }
 
 
@@ -270,6 +272,6 @@ def _aborted_columns(group: Labelled) -> dict[str, Any]:
         "last_offset": "lastOffset",
         "last_stable_offset": "lastStableOffset",
     }
-    if not set(labels.values()) <= group.columns.keys():
+    if not set(labels.values()) <= group.numbers.keys():
         raise FormatError("an entry lacks what every release prints")
-    return {name: group.columns[label] for name, label in labels.items()}
+    return {name: group.numbers[label] for name, label in labels.items()}

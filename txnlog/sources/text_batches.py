@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from txnlog.format import dump_text
 from txnlog.format.batch import CODECS, HEADER_SIZE, NO_PRODUCER_ID, TOO_LARGE_OFFSET
@@ -23,6 +22,8 @@ from txnlog.format.labelled import Flags, Integers, Labelled, Lines
 from txnlog.sources.text_stream import LONGEST_LINE, Section
 
 NOT_PRINTED, UNREADABLE = "NOT_PRINTED", "UNREADABLE"
+_MARKERS = ("COMMIT", "ABORT")
+CODEC_NAMES = [*CODECS, "unknown"]
 # The lines of one batch may be many; what a reader keeps of them is bounded.
 LONGEST_BATCH = 16 << 20
 NULL = np.iinfo(np.int64).min
@@ -51,10 +52,10 @@ _LABELS = {
     "base_sequence": "baseSequence",
     "record_count": "count",
 }
-_OF_MARKERS = frozenset({"coordinatorEpoch"})
-_FLAGS = ("crc_valid", "is_transactional", "is_control")
+_NUMBERS = (*_LABELS, "max_timestamp", "delete_horizon_ms", "coordinator_epoch")
+_FLAGS = ("crc_valid", "is_transactional", "is_control", "is_log_append_time")
 _NEEDED = frozenset(_LABELS.values()) - {"count"}
-_NEEDED_OF_MESSAGES = frozenset({"offset", "position", "size", "magic", "crc", "isvalid", "compresscodec"})
+_NEEDED_OF_MESSAGES = frozenset({"offset", "position", "size", "magic", "crc"})
 _A_RECORD = re.compile(rb"offset: \d+ position: \d+ \w+: -?\d+ isvalid: \w+ key[Ss]ize: ")
 _RECORD = re.compile(
     rb"offset: (?P<offset>\d{1,18}) position: (?P<position>\d{1,18}) (?P<time>\w+): (?P<timestamp>-?\d{1,18})"
@@ -73,6 +74,7 @@ _CONTROL_TYPES = {
     b"KRaftVoters": "KRAFT_VOTERS",
     b"controlType": "UNKNOWN",
 }
+KINDS: list[str | None] = [None, NOT_PRINTED, UNREADABLE, *_MARKERS, *_CONTROL_TYPES.values()]
 _POSITION = re.compile(rb" position: (\d{1,18}) ")
 
 
@@ -80,21 +82,27 @@ _POSITION = re.compile(rb" position: (\d{1,18}) ")
 class TextBatches:
     """Batches in their order. Numbers that the text lacks are the smallest int64; `lines` is where each stands.
 
-    `records_printed` counts the lines of its records, -1 where they are printed without their metadata.
-    `are_records_alone` says that there are no lines for batches, so that they had to be put together from records.
+    `codecs` and `kinds` are indexes of `CODEC_NAMES` and `KINDS`. `records_printed` counts the lines of its records, -1
+    where they are printed without their metadata. `are_records_alone` says that there are no lines for batches, so that
+    they had to be put together from records.
     """
 
     lines: Integers
     numbers: dict[str, Integers]
     flags: dict[str, Flags]
-    codecs: pa.Array
-    is_log_append_time: Flags
+    codecs: Integers
+    kinds: Integers
     records_printed: Integers
-    control: dict[int, tuple[str, str | None, int | None]]
     are_records_alone: bool = False
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @property
+    def is_unreadable(self) -> Flags:
+        """Which are control batches without a control record that can be read."""
+        unreadable: Flags = self.kinds == KINDS.index(UNREADABLE)
+        return unreadable
 
     def add_up(self) -> Flags:
         """Which batches have as many lines of records as records, or none at all."""
@@ -104,36 +112,29 @@ class TextBatches:
 
     def columns(self) -> dict[str, Any]:
         """The columns of `BatchRow` but for its place."""
-        count = len(self)
-        kinds = [self.control.get(index, (None, None, None)) for index in range(count)] if self.control else []
-        nulls = pa.nulls(count)
+        kinds = pa.array(self.kinds)
+        time_types = pa.array(self.flags["is_log_append_time"].astype(np.int8))
         return (
             {name: pa.array(values, mask=values == NULL) for name, values in self.numbers.items()}
-            | {name: pa.array(values) for name, values in self.flags.items()}
+            | {name: pa.array(self.flags[name]) for name in ("crc_valid", "is_transactional", "is_control")}
             | {
-                "compression": self.codecs,
-                "timestamp_type": pa.array(["CreateTime", "LogAppendTime"]).take(
-                    pa.array(self.is_log_append_time.astype(np.int8))
-                ),
-                "base_timestamp": nulls,
-                "control_type": [kind[0] for kind in kinds] if kinds else nulls,
-                "marker_type": [kind[1] for kind in kinds] if kinds else nulls,
-                "coordinator_epoch": [kind[2] for kind in kinds] if kinds else nulls,
+                "compression": pa.array(CODEC_NAMES).take(pa.array(self.codecs)),
+                "timestamp_type": pa.array(["CreateTime", "LogAppendTime"]).take(time_types),
+                "base_timestamp": pa.nulls(len(self)),
+                "control_type": pa.array(KINDS).take(kinds),
+                "marker_type": pa.array([kind if kind in _MARKERS else None for kind in KINDS]).take(kinds),
             }
         )
 
     def chosen(self, wanted: Flags) -> TextBatches:
         """Some of them."""
-        indexes = np.flatnonzero(wanted)
-        places = {old: new for new, old in enumerate(indexes.tolist())}
         return TextBatches(
             self.lines[wanted],
             {name: values[wanted] for name, values in self.numbers.items()},
             {name: values[wanted] for name, values in self.flags.items()},
-            self.codecs.take(pa.array(indexes)),
-            self.is_log_append_time[wanted],
+            self.codecs[wanted],
+            self.kinds[wanted],
             self.records_printed[wanted],
-            {places[index]: kind for index, kind in self.control.items() if index in places},
             self.are_records_alone,
         )
 
@@ -165,13 +166,14 @@ def _position(content: bytes, start: int) -> int | None:
 
 def _last_batch(content: bytes) -> int:
     """Where the lines of the last batch start; 0 if there is only one."""
-    message = content.rfind(b"\n" + dump_text.MESSAGE) + 1
+    batch = content.rfind(b"\n" + dump_text.BATCH) + 1
+    message = content.rfind(b"\n" + dump_text.MESSAGE, max(batch - 1, 0)) + 1
     if message and _A_RECORD.match(content, message):
         # Records alone: those of one batch have its position in common.
         position = _POSITION.search(content, message)
         first = content.find(position[0]) if position else -1
         return content.rfind(b"\n", 0, first) + 1 if first >= 0 else message
-    return max(content.rfind(b"\n" + dump_text.BATCH) + 1, message)
+    return max(batch, message)
 
 
 def _shortened(content: bytes) -> bytes:
@@ -188,81 +190,50 @@ def batches(chunk: Chunk) -> TextBatches:
     messages = np.flatnonzero(lines.start_with(dump_text.MESSAGE))
     if len(messages) and _A_RECORD.match(lines.line(int(messages[0]))):
         return _of_records(lines, messages, chunk.next_position)
-    starts = np.flatnonzero(lines.start_with(dump_text.BATCH[:8]))
-    found = list(lines.labelled(np.sort(np.concatenate((starts, messages))), dump_text.NUMBERS))
-    groups = [_of_labels(group) for group in found if _is_batch(group)]
-    return _with_records(lines, _in_order([group for group in groups if len(group)]))
+    starts = np.flatnonzero(lines.start_with(dump_text.BATCH))
+    wanted = np.union1d(starts, messages) if len(messages) else starts
+    found = [_of_labels(group) for group in lines.labelled(wanted) if _is_batch(group)]
+    return _with_records(lines, _in_order(found))
 
 
 def _is_batch(group: Labelled) -> bool:
-    labels = group.columns.keys()
-    if not any(label in labels for label in dump_text.TIME_LABELS) or "isvalid" not in labels:
+    if not any(label in group.numbers for label in dump_text.TIME_LABELS) or not {"isvalid", "compresscodec"} <= (
+        group.words.keys()
+    ):
         return False
-    return labels >= _NEEDED or labels >= _NEEDED_OF_MESSAGES
+    return group.numbers.keys() >= _NEEDED or group.numbers.keys() >= _NEEDED_OF_MESSAGES
 
 
 def _of_labels(group: Labelled) -> TextBatches:
-    columns = group.columns
-    is_message = "offset" in columns
-    count = len(group.rows)
-    time = next(label for label in dump_text.TIME_LABELS if label in columns)
-    labels = _LABELS | {"max_timestamp": time}
+    count, is_message = len(group.rows), "offset" in group.numbers
+    time = next(label for label in dump_text.TIME_LABELS if label in group.numbers)
+    labels = _LABELS | {"max_timestamp": time, "delete_horizon_ms": "deleteHorizonMs"}
     if is_message:
         labels |= {"base_offset": "offset", "last_offset": "offset"}
-    numbers = {
-        name: columns[label].to_numpy() if label in columns else np.full(count, NULL) for name, label in labels.items()
-    }
-    codecs = pc.utf8_lower(columns["compresscodec"])
-    transactional = _flag(columns, "isTransactional", count)
+    numbers = {name: group.numbers.get(label, np.full(count, NULL)) for name, label in labels.items()}
+    numbers["coordinator_epoch"] = np.full(count, NULL)
+    codec = group.words["compresscodec"].lower()
+    is_transactional = np.full(count, group.words.get("isTransactional") == "true")
+    is_control = np.full(count, group.words.get("isControl") == "true")
     if is_message:
         for name in ("producer_id", "producer_epoch", "base_sequence", "partition_leader_epoch"):
             numbers[name] = np.full(count, -1)
-        is_wrapper = pc.not_equal(codecs, "none").to_numpy(zero_copy_only=False)
-        numbers["record_count"] = np.where(is_wrapper, NULL, 1)
-        control = np.zeros(count, np.bool_)
-    elif "isControl" in columns:
-        control = _flag(columns, "isControl", count)
-    else:
+        numbers["record_count"] = np.full(count, 1 if codec == "none" else NULL)
+    elif "isControl" not in group.words:
         # Before 2.0 the tool does not say so. Only a control batch has a producer id and no sequence number.
-        control = transactional & (numbers["producer_id"] >= 0) & (numbers["base_sequence"] == -1)
-    unknown = numbers["record_count"] == NULL
-    if not is_message and unknown.any():
-        numbers["record_count"] = np.where(
-            unknown & (numbers["size_in_bytes"] == HEADER_SIZE), 0, numbers["record_count"]
-        )
-    numbers["delete_horizon_ms"] = _horizons(columns, count)
-    batches = TextBatches(
-        group.rows,
-        numbers,
-        {"crc_valid": _flag(columns, "isvalid", count), "is_transactional": transactional, "is_control": control},
-        _known_codecs(codecs),
-        np.full(count, time == "LogAppendTime"),
-        np.full(count, -1, np.int64),
-        {},
-    )
-    return batches.chosen(_within_ranges(numbers))
-
-
-def _flag(columns: dict[str, Any], label: str, count: int) -> Flags:
-    if label not in columns:
-        return np.zeros(count, np.bool_)
-    flags: Flags = pc.equal(columns[label], "true").to_numpy(zero_copy_only=False)
-    return flags
-
-
-def _horizons(columns: dict[str, Any], count: int) -> Integers:
-    if "deleteHorizonMs" not in columns:
-        return np.full(count, NULL)
-    encoded = columns["deleteHorizonMs"].dictionary_encode()
-    values = [dump_text.optional(text) for text in encoded.dictionary.to_pylist()]
-    known = np.array([NULL if value is None else value for value in values], np.int64)
-    horizons: Integers = known[encoded.indices.to_numpy()]
-    return horizons
-
-
-def _known_codecs(codecs: pa.Array) -> pa.Array:
-    names = pa.array([*CODECS, "unknown"])
-    return names.take(pc.fill_null(pc.index_in(codecs, names), len(CODECS)))
+        is_control = is_transactional & (numbers["producer_id"] >= 0) & (numbers["base_sequence"] == -1)
+    if not is_message and "count" not in group.numbers:
+        numbers["record_count"] = np.where(numbers["size_in_bytes"] == HEADER_SIZE, 0, NULL)
+    flags = {
+        "crc_valid": np.full(count, group.words["isvalid"] == "true"),
+        "is_transactional": is_transactional,
+        "is_control": is_control,
+        "is_log_append_time": np.full(count, time == "LogAppendTime"),
+    }
+    codecs = np.full(count, CODEC_NAMES.index(codec if codec in CODECS else "unknown"))
+    kinds = np.where(is_control & (numbers["record_count"] != 0), KINDS.index(NOT_PRINTED), 0)
+    found = TextBatches(group.rows, numbers, flags, codecs, kinds, np.zeros(count, np.int64))
+    return found.chosen(_within_ranges(numbers))
 
 
 def _within_ranges(numbers: dict[str, Integers]) -> Flags:
@@ -274,28 +245,21 @@ def _within_ranges(numbers: dict[str, Integers]) -> Flags:
 
 
 def _in_order(groups: list[TextBatches]) -> TextBatches:
-    if not groups:
-        empty = np.zeros(0, np.int64)
-        flags = dict.fromkeys(("crc_valid", "is_transactional", "is_control"), np.zeros(0, np.bool_))
-        names = [*_LABELS, "max_timestamp", "delete_horizon_ms"]
-        return TextBatches(
-            empty, dict.fromkeys(names, empty), flags, pa.array([], pa.string()), np.zeros(0, np.bool_), empty, {}
-        )
     if len(groups) == 1:
         return groups[0]
-    order = np.argsort(np.concatenate([group.lines for group in groups]))
+    lines = np.concatenate([np.zeros(0, np.int64), *(group.lines for group in groups)])
+    order = np.argsort(lines)
 
-    def joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        return np.concatenate(parts)[order]
+    def joined(parts: list[npt.NDArray[Any]], kind: type) -> npt.NDArray[Any]:
+        return np.concatenate([np.zeros(0, kind), *parts])[order]
 
     return TextBatches(
-        joined([group.lines for group in groups]),
-        {name: joined([group.numbers[name] for group in groups]) for name in groups[0].numbers},
-        {name: joined([group.flags[name] for group in groups]) for name in groups[0].flags},
-        pa.concat_arrays([group.codecs for group in groups]).take(pa.array(order)),
-        joined([group.is_log_append_time for group in groups]),
-        joined([group.records_printed for group in groups]),
-        {},
+        lines[order],
+        {name: joined([group.numbers[name] for group in groups], np.int64) for name in _NUMBERS},
+        {name: joined([group.flags[name] for group in groups], np.bool_) for name in _FLAGS},
+        joined([group.codecs for group in groups], np.int64),
+        joined([group.kinds for group in groups], np.int64),
+        joined([group.records_printed for group in groups], np.int64),
     )
 
 
@@ -308,9 +272,9 @@ def _with_records(lines: Lines, found: TextBatches) -> TextBatches:
     counts = _between(found.lines, is_record)
     blanks = _between(found.lines, lines.starts == lines.ends)
     found.records_printed = np.where(counts > 0, counts, np.where(blanks > 0, -1, 0))
-    control = np.flatnonzero(found.flags["is_control"])
-    if len(control):
-        found.control = _control(lines, found, control, np.flatnonzero(is_record), counts)
+    printed = np.flatnonzero(found.flags["is_control"] & (counts > 0) & (found.numbers["record_count"] != 0))
+    if len(printed):
+        _add_kinds(lines, found, printed, np.flatnonzero(is_record), counts)
     return found
 
 
@@ -321,27 +285,23 @@ def _between(places: Integers, is_one: Flags) -> Integers:
     return between
 
 
-def _control(
-    lines: Lines, found: TextBatches, control: Integers, records: Integers, counts: Integers
-) -> dict[int, tuple[str, str | None, int | None]]:
-    count = found.numbers["record_count"]
-    kinds: dict[int, tuple[str, str | None, int | None]] = {
-        index: (NOT_PRINTED, None, None) for index in control.tolist() if count[index] != 0
-    }
-    printed = control[counts[control] > 0]
-    first_record = records[np.searchsorted(records, found.lines[printed])] if len(printed) else records[:0]
-    of_line = dict(zip(first_record.tolist(), printed.tolist(), strict=True))
-    for line, index in of_line.items():
-        kinds[index] = (_control_type(lines.line(line)), None, None)
-    for group in lines.labelled(np.sort(first_record), _OF_MARKERS, skip=len(dump_text.RECORD)):
-        if {"endTxnMarker", "coordinatorEpoch"} <= group.columns.keys():
-            markers, epochs = group.columns["endTxnMarker"].to_pylist(), group.columns["coordinatorEpoch"].to_pylist()
-            for line, marker, epoch in zip(group.rows.tolist(), markers, epochs, strict=True):
-                index = of_line[line]
-                is_trusted = counts[index] == count[index] == 1 and abs(epoch) < 2**31
-                if marker in ("COMMIT", "ABORT") and is_trusted:
-                    kinds[index] = (marker, marker, epoch)
-    return kinds
+def _add_kinds(lines: Lines, found: TextBatches, printed: Integers, records: Integers, counts: Integers) -> None:
+    """What the records of the `printed` control batches (indexes) say."""
+    first_record = records[np.searchsorted(records, found.lines[printed])]
+    found.kinds[printed] = KINDS.index(UNREADABLE)
+    known = np.zeros(len(printed), np.bool_)
+    for group in lines.labelled(first_record, skip=len(dump_text.RECORD)):
+        marker = group.words.get("endTxnMarker")
+        if marker in _MARKERS and "coordinatorEpoch" in group.numbers:
+            at = np.searchsorted(first_record, group.rows)
+            epochs, batches_at = group.numbers["coordinatorEpoch"], printed[at]
+            trusted = (counts[batches_at] == 1) & (found.numbers["record_count"][batches_at] == 1)
+            trusted &= np.abs(epochs) < 2**31
+            found.kinds[batches_at[trusted]] = KINDS.index(marker)
+            found.numbers["coordinator_epoch"][batches_at[trusted]] = epochs[trusted]
+            known[at] = True
+    for index in np.flatnonzero(~known).tolist():
+        found.kinds[printed[index]] = KINDS.index(_control_type(lines.line(int(first_record[index]))))
 
 
 def _control_type(line: bytes) -> str:
@@ -367,20 +327,14 @@ def _of_records(lines: Lines, messages: Integers, next_position: int | None) -> 
     positions = [row["position"] for row in rows] + ([] if next_position is None else [next_position])
     for row, following in zip(rows, positions[1:], strict=False):
         row["size_in_bytes"] = following - row["position"] if following > row["position"] else NULL
-    numbers = {name: np.array([row[name] for row in rows], np.int64) for name in (*_LABELS, "max_timestamp")}
-    numbers["delete_horizon_ms"] = np.full(len(rows), NULL)
-    flags = {
-        name: np.array([row[name] for row in rows], np.bool_)
-        for name in ("crc_valid", "is_transactional", "is_control")
-    }
+    numbers = {name: np.array([row[name] for row in rows], np.int64) for name in _NUMBERS}
     found = TextBatches(
         np.array([group[0][0] for group in groups], np.int64),
         numbers,
-        flags,
-        _known_codecs(pa.array([row["codec"] for row in rows], pa.string())),
-        np.array([row["is_log_append_time"] for row in rows], np.bool_),
+        {name: np.array([row[name] for row in rows], np.bool_) for name in _FLAGS},
+        np.array([CODEC_NAMES.index(row["codec"]) for row in rows], np.int64),
+        np.array([KINDS.index(row["kind"]) for row in rows], np.int64),
         np.full(len(rows), -1, np.int64),
-        {index: row["kind"] for index, row in enumerate(rows) if row["kind"] is not None},
         True,
     )
     return found.chosen(_within_ranges(numbers))
@@ -389,10 +343,8 @@ def _of_records(lines: Lines, messages: Integers, next_position: int | None) -> 
 def _row_of_records(group: list[tuple[int, re.Match[bytes]]]) -> dict[str, Any]:
     first, last = group[0][1], group[-1][1]
     is_modern = first["producer_id"] is not None
-    kind = None
-    if first["control"] is not None:
-        marker = first["marker"].decode() if first["marker"] else None
-        kind = (marker or "UNKNOWN", marker, int(first["epoch"]) if first["epoch"] else None)
+    marker = first["marker"].decode() if first["marker"] else "UNKNOWN"
+    codec = first["codec"].decode().lower()
     return {
         "base_offset": int(first["offset"]),
         "last_offset": int(last["offset"]),
@@ -409,7 +361,9 @@ def _row_of_records(group: list[tuple[int, re.Match[bytes]]]) -> dict[str, Any]:
         "crc_valid": all(match["valid"] == b"true" for _, match in group),
         "is_transactional": is_modern and first["transactional"] == b"true",
         "is_control": first["control"] is not None,
-        "codec": first["codec"].decode().lower(),
+        "delete_horizon_ms": NULL,
+        "coordinator_epoch": int(first["epoch"]) if first["epoch"] else NULL,
+        "codec": codec if codec in CODECS else "unknown",
         "is_log_append_time": first["time"] == b"LogAppendTime",
-        "kind": kind,
+        "kind": None if first["control"] is None else marker,
     }

@@ -21,7 +21,8 @@ from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.dump_text import HEADING, is_dump_text
 from txnlog.sources.opener import regular_file
 
-BLOCK = 2 << 20
+# Smaller ones are slower, larger ones take more memory.
+BLOCK = 4 << 20
 # The lines of the tool have some hundred bytes; what is longer is a payload, of which the start will do.
 LONGEST_LINE = 1 << 20
 HEAD = 256 << 10

@@ -19,7 +19,7 @@ from txnlog.format.labelled import Flags, Lines
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, add_offsets
 from txnlog.sources.text import entry_batches
-from txnlog.sources.text_batches import UNREADABLE, Chunk, TextBatches, batches, chunks
+from txnlog.sources.text_batches import Chunk, TextBatches, batches, chunks
 from txnlog.sources.text_stream import Section
 
 NAMES = (
@@ -134,21 +134,19 @@ class _Text:
             numbers["partition_leader_epoch"],
             self._base_offset,
         )
-        by_broker = part.flags["is_control"] | part.is_log_append_time | self._written_by_brokers
+        by_broker = part.flags["is_control"] | part.flags["is_log_append_time"] | self._written_by_brokers
         if by_broker.any():
             latest = int(numbers["max_timestamp"][by_broker].max())
             self.summary.broker_timestamp = max(latest, self.summary.broker_timestamp or 0)
-        for index, kind in part.control.items():
-            if kind[0] == UNREADABLE:
-                self.summary.note(
-                    f"byte {numbers['position'][index]}: a control batch without a readable control record"
-                )
-                self.summary.damage_up_to(int(numbers["last_offset"][index]) + 1)
+        for index in np.flatnonzero(part.is_unreadable).tolist():
+            place = numbers["position"][index]
+            self.summary.note(f"byte {place}: a control batch without a readable control record")
+            self.summary.damage_up_to(int(numbers["last_offset"][index]) + 1)
 
     def _account(self, lines: Lines, found: TextBatches) -> None:
         sizes = lines.ends - lines.starts + 1
         known = lines.start_with(dump_text.RECORD) | (lines.starts == lines.ends)
-        known |= lines.start_with(b"Starting") | lines.start_with(b"Log star")
+        known |= lines.start_with(b"Starting") | lines.start_with(b"Log ")
         if found.are_records_alone:
             known |= lines.start_with(dump_text.MESSAGE)
         known[found.lines] = True
