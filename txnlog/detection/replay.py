@@ -58,7 +58,7 @@ def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFra
 
 
 def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
-    data_or_marker = "producer_id >= 0 AND is_transactional AND (NOT is_control OR " + IS_MARKER + ")"
+    data_or_marker = f"producer_id >= 0 AND is_transactional AND (NOT is_control OR {IS_MARKER})"
     chosen = copies.select(*COPY)
     return (
         batches.where("crc_valid")
