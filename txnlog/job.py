@@ -28,6 +28,7 @@ from txnlog.schema import spark_schema
 from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import Inventory, LogDir, inventory
+from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import local_path
 from txnlog.sources.text import check_partition
 from txnlog.tables.changes import (
@@ -105,10 +106,21 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     with _kept(_with_memory(facts_of(spark, options, dump), store, clusters)) as facts:
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
+            _check_times(options, detection)
         # What is written depends on what is there: no other job may come in between.
         with only_writer(store.root):
             runs = _write(store, options, clusters, facts, detection, started, steps)
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _check_times(options: DetectOptions, detection: Detection) -> None:
+    """Texts alone may hold no time that a broker stamped, and when they were written says nothing of the copy."""
+    undated = detection.times.where("as_of IS NULL").select("log_dir").head()
+    if undated is not None:
+        raise DumpError(
+            f"{options.dump}: nothing says when the texts in {undated['log_dir']} were printed: name it with --as-of,"
+            f" or as started in {MANIFEST}"
+        )
 
 
 def _write(
