@@ -165,6 +165,21 @@ def test_a_marker_among_too_many_lines_is_none(tmp_path: Path) -> None:
     assert marker_types(batches(tmp_path, forged)) == [None, "ABORT"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [re.sub(rb"(?m)^\|.*$", b"", DEEP), re.sub(rb"(?m)^\| offset: .* key: ", b"| key: ", PAYLOADS)],
+    ids=["empty lines", "payloads alone"],
+)
+def test_records_without_their_metadata_say_nothing_of_markers(tmp_path: Path, content: bytes) -> None:
+    """As `--skip-record-metadata` prints: an empty line for each record, or its payload."""
+    bare = re.sub(rb"(?m)^\| offset: .* endTxnMarker: .*$", b"", content)
+    rows = batches(tmp_path, bare)
+    assert [row["control_type"] for row in rows if row["is_control"]] == ["NOT_PRINTED", "NOT_PRINTED"]
+    assert marker_types(rows) == [None, None]
+    assert len(rows) == 11
+    assert summary(tmp_path, bare)["damaged_to"] is None
+
+
 ENDS = {
     "invalid bytes": b"Found 60 invalid bytes at the end of 00000000000000000000.log\n",
     "a stack trace": b'Exception in thread "main" java.lang.IllegalStateException: no\n\tat a.X.main(X.java:1)\n',
