@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# The kind of control record, and of marker, that `kafka-dump-log.sh` does not print without `--deep-iteration`.
-NOT_PRINTED = "NOT_PRINTED"
+from txnlog.format.dump_text import NOT_PRINTED
+
 # Kafka writes no other control batches within a transaction.
 IS_MARKER = f"(marker_type IS NOT NULL OR (is_transactional AND coalesce(control_type, '') = '{NOT_PRINTED}'))"
 MARKER_TYPE = f"coalesce(marker_type, if({IS_MARKER}, '{NOT_PRINTED}', NULL))"

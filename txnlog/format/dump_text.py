@@ -17,6 +17,8 @@ HEADING = b"Dumping "
 BATCH, MESSAGE, RECORD = b"baseOffset: ", b"offset: ", b"| "
 ENTRY, ABORTED = b"producerId: ", b"version: "
 TOMBSTONE = b"<DELETE>"
+# The kind of a control record, and of a marker, that is not printed without --deep-iteration.
+NOT_PRINTED = "NOT_PRINTED"
 TIME_LABELS = ("CreateTime", "LogAppendTime", "NoTimestampType")
 # The tool's last words when it stopped before the end of the file.
 STOPPED_EARLY = re.compile(rb"(?m)^Found \d+ invalid bytes at the end of |Exception in thread \"|^\tat [\w.$]+[/(]")

@@ -78,16 +78,20 @@ def _decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str
         return {"problem": f"key: {error}"}
     if transactional_id is None:
         return {}
-    owner = coordinator_partition(transactional_id, partitions)
-    known: dict[str, Any] = {"transactional_id": transactional_id}
-    if owner != place["coordinator_partition"]:
-        known["problem"] = f"the id belongs to partition {owner} of {partitions}"
+    known = id_columns(transactional_id, place["coordinator_partition"], partitions)
     if record.value is None:
         return known | {"is_tombstone": True}
     try:
         return known | state_columns(transaction_state(record.value))
     except FormatError as error:
         return known | {"problem": f"value: {error}"}
+
+
+def id_columns(transactional_id: str, partition: int | None, partitions: int) -> dict[str, Any]:
+    """The column of an id that stands in a partition of `__transaction_state`; a problem if it belongs to another."""
+    owner = coordinator_partition(transactional_id, partitions)
+    misplaced = {"problem": f"the id belongs to partition {owner} of {partitions}"} if owner != partition else {}
+    return {"transactional_id": transactional_id} | misplaced
 
 
 def state_columns(state: TransactionState) -> dict[str, Any]:

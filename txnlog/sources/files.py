@@ -13,8 +13,8 @@ import pyarrow as pa
 from txnlog.errors import FormatError
 from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.format.snapshot import NO_TRANSACTION, snapshot_entries
-from txnlog.format.structure import fields
+from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
+from txnlog.format.structure import fields, packed
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
@@ -32,7 +32,6 @@ WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
 # thousand partitions of long names checkpoints of 25 MB, which as text take ten times as much memory.
 LARGEST_OF_ENTRIES = 256 << 20
 LARGEST_TEXT = 32 << 20
-SNAPSHOT_HEADER_SIZE = 10
 BEHIND_OTHERS = (
     "other topics' logs were printed into the same file before it: print coordinators into a file of their own"
 )
@@ -160,7 +159,7 @@ def producer_snapshot_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
             place_of(file, ProducerSnapshotRow) | {"snapshot_offset": file.base_offset},
             columns
             | {
-                "position": SNAPSHOT_HEADER_SIZE + np.arange(len(entries)) * entries.itemsize,
+                "position": packed(SnapshotHeader).size + np.arange(len(entries)) * entries.itemsize,
                 "current_txn_first_offset": pa.array(first, mask=first == NO_TRANSACTION),
             },
         )

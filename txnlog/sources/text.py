@@ -14,11 +14,13 @@ from txnlog.format import dump_text
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.dump_text import CoordinatorRecord, Heading, is_dump_text
 from txnlog.format.labelled import Labelled, Lines
-from txnlog.format.partitioner import coordinator_partition
+from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
+from txnlog.format.structure import packed
+from txnlog.format.transaction_index import AbortedTransaction
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch, record_batches
 from txnlog.sources.coordinator import NAMES as STATE_NAMES
 from txnlog.sources.coordinator import NULLS as NO_STATE
-from txnlog.sources.coordinator import state_columns
+from txnlog.sources.coordinator import id_columns, state_columns
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
@@ -32,8 +34,6 @@ _KINDS = {
     ".index": FileKind.OFFSET_INDEX,
     ".timeindex": FileKind.TIME_INDEX,
 }
-ENTRY_SIZES = {FileKind.PRODUCER_SNAPSHOT: 46, FileKind.TRANSACTION_INDEX: 34}
-SNAPSHOT_HEADER_SIZE = 10
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
 
@@ -167,10 +167,7 @@ def _decoded(
         return {"problem": f"record {number} of the batch: {error.reason}"}
     if record.transactional_id is None:
         return {"offset": offset}
-    owner = coordinator_partition(record.transactional_id, partitions)
-    known: dict[str, Any] = {"offset": offset, "transactional_id": record.transactional_id}
-    if owner != printed.partition:
-        known["problem"] = f"the id belongs to partition {owner} of {partitions}"
+    known = {"offset": offset} | id_columns(record.transactional_id, printed.partition, partitions)
     if record.state is None:
         return known | {"is_tombstone": True}
     columns = state_columns(record.state)
@@ -229,11 +226,11 @@ def entry_batches(printed: DumpFile, section: Section) -> Iterator[pa.RecordBatc
     is_snapshot = printed.kind is FileKind.PRODUCER_SNAPSHOT
     structure = ProducerSnapshotRow if is_snapshot else AbortedTransactionRow
     place = place_of(printed, structure) | ({"snapshot_offset": printed.base_offset} if is_snapshot else {})
-    before = 0
+    size = packed(ProducerSnapshotEntry if is_snapshot else AbortedTransaction).size
+    before, first = 0, packed(SnapshotHeader).size if is_snapshot else 0
     for group in entries(section, dump_text.ENTRY if is_snapshot else dump_text.ABORTED):
-        first = SNAPSHOT_HEADER_SIZE if is_snapshot else 0
         columns = _snapshot_columns(group) if is_snapshot else _aborted_columns(group)
-        columns["position"] = first + (before + np.arange(len(group.rows))) * ENTRY_SIZES[printed.kind]
+        columns["position"] = first + (before + np.arange(len(group.rows))) * size
         before += len(group.rows)
         try:
             yield record_batch(structure, place, columns)

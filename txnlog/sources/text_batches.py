@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from txnlog.format import dump_text
 from txnlog.format.batch import CODECS, HEADER_SIZE, NO_PRODUCER_ID, TOO_LARGE_OFFSET
+from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.format.labelled import Flags, Integers, Labelled, Lines
+from txnlog.sources.segments import UNREADABLE
 from txnlog.sources.text_stream import LONGEST_LINE, Section
 
-NOT_PRINTED, UNREADABLE = "NOT_PRINTED", "UNREADABLE"
 _MARKERS = ("COMMIT", "ABORT")
 CODEC_NAMES = [*CODECS, "unknown"]
 # The lines of one batch may be many; what a reader keeps of them is bounded.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, Table, columns_of
 
 PARTITION = ("cluster", "topic", "partition")
@@ -39,7 +40,7 @@ def open_transaction_rows(transactions: DataFrame) -> DataFrame:
             "activity_time": instant(F.col("last_activity")),
             "as_of_time": instant(F.col("as_of")),
             "since_time": instant(F.col("held_back_since")),
-            "last_marker_type": F.expr("nullif(last_marker.marker_type, 'NOT_PRINTED')"),
+            "last_marker_type": F.nullif(F.col("last_marker.marker_type"), F.lit(NOT_PRINTED)),
             "last_marker_offset": F.col("last_marker.base_offset"),
             "last_marker_epoch": F.col("last_marker.producer_epoch"),
             "last_marker_file": F.col("last_marker.file"),
