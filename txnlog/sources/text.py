@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,7 @@ from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
-from txnlog.sources.text_stream import Section, sections
+from txnlog.sources.text_stream import Section, printed_name, sections
 
 _KINDS = {
     ".log": FileKind.SEGMENT,
@@ -39,15 +40,18 @@ NOT_DECODED = "records are not printed: print them with --transaction-log-decode
 
 def printed_files(file: DumpFile) -> Iterator[tuple[DumpFile, Section]]:
     """What the tool printed of each file, as a file of the dump. `DumpError` where nothing says of which partition."""
-    seen: dict[str, int] = {}
+    seen = Counter(dict(file.part.printed_before))
+    continued = file.part.heading
     for section in sections(file.path, file.part):
         if section.heading is None and not is_dump_text(section.head):
             # What the tool, or Java, says before it begins.
             continue
-        printed = _printed_file(file, section)
-        seen[printed.file] = seen.get(printed.file, 0) + 1
-        if seen[printed.file] > 1:
-            printed = replace(printed, file=f"{printed.file}#{seen[printed.file]}")
+        printed, name = _printed_file(file, section), printed_name(section.heading)
+        # A part that starts within a section goes on with it.
+        seen[name] += continued is None
+        continued = None
+        if seen[name] > 1:
+            printed = replace(printed, file=f"{printed.file}#{seen[name]}")
         yield printed, section
 
 

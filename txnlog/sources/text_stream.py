@@ -8,9 +8,11 @@ from __future__ import annotations
 import codecs
 import gzip
 import mmap
+import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -41,13 +43,15 @@ class Part:
     """The bytes of a text that one task reads: from `start` up to `end` (None: to the end of the text).
 
     `heading` is the path of the section in which it starts; None if the heading is still to come. `follows_others` says
-    that before it a segment was printed that is not a coordinator's.
+    that before it a segment was printed that is not a coordinator's, `printed_before` how often what is printed in this
+    part was so before.
     """
 
     start: int = 0
     end: int | None = None
     heading: str | None = None
     follows_others: bool = False
+    printed_before: tuple[tuple[str, int], ...] = ()
 
 
 WHOLE = Part()
@@ -118,21 +122,38 @@ def parts(path: str, size: int, is_split: bool) -> list[Part]:
 
 
 def _parts(content: mmap.mmap, is_split: bool) -> Iterator[Part]:
-    begin, heading = 0, None
-    follows_others = others = False
+    counts: Counter[str] = Counter()
+    mine: list[str] = []
+    begun = Part()
+
+    def until(end: int) -> Part:
+        repeated = {
+            name: times for name, times in before.items() if name in mine or name == printed_name(begun.heading)
+        }
+        return replace(begun, end=end, printed_before=tuple(sorted(repeated.items())))
+
+    before: Counter[str] = Counter()
+    others = False
     for start, end, path in _sections_of(content):
         others |= is_of_others(path)
-        while is_split and end - begin > SPLIT + SPLIT // 2:
-            line = content.find(_STARTS_OF_BATCHES, max(begin + SPLIT, start) - 1, end)
+        mine.append(printed_name(path))
+        counts[printed_name(path)] += 1
+        while is_split and end - begun.start > SPLIT + SPLIT // 2:
+            line = content.find(_STARTS_OF_BATCHES, max(begun.start + SPLIT, start) - 1, end)
             if line < 0:
                 break
-            yield Part(begin, line + 1, heading, follows_others)
-            begin, heading, follows_others = line + 1, path, others
-        if end - begin >= SPLIT:
-            yield Part(begin, end, heading, follows_others)
-            begin, heading, follows_others = end, None, others
-    if begin < len(content):
-        yield Part(begin, len(content), heading, follows_others)
+            yield until(line + 1)
+            begun, mine, before = Part(line + 1, heading=path, follows_others=others), [], Counter(counts)
+        if end - begun.start >= SPLIT:
+            yield until(end)
+            begun, mine, before = Part(end, follows_others=others), [], Counter(counts)
+    if begun.start < len(content):
+        yield until(len(content))
+
+
+def printed_name(path: str | None) -> str:
+    """The end of a path, by which what was printed of the file is named: `orders-0/00000000000000000000.log`."""
+    return "/".join(re.split(r"[/\\]", path or "")[-2:])
 
 
 def is_of_others(path: str | None) -> bool:
