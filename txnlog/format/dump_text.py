@@ -21,8 +21,9 @@ TOMBSTONE = b"<DELETE>"
 NOT_PRINTED = "NOT_PRINTED"
 TIME_LABELS = ("CreateTime", "LogAppendTime", "NoTimestampType")
 # The tool's last words when it stopped before the end of the file.
-STOPPED_EARLY = re.compile(rb"(?m)^Found \d+ invalid bytes at the end of |Exception in thread \"|^\tat [\w.$]+[/(]")
+_STOPPED_EARLY = re.compile(rb"(?m)^Found \d+ invalid bytes at the end of |Exception in thread \"|^\tat [\w.$]+[/(]")
 
+_SWALLOWED_HEADING = re.compile(rb"(?m)^.+Dumping \S.*\.(?:log|snapshot|txnindex|index|timeindex)\r?$")
 _IN_A_TEXT = re.compile(
     rb"(?m)^\xef?\xbb?\xbf?(?:Dumping \S.*\.(?:log|snapshot|txnindex|index|timeindex)\r?$"
     rb"|baseOffset: \d+ lastOffset: \d+ |offset: \d+ position: \d+ (?:CreateTime|LogAppendTime|NoTimestampType): "
@@ -33,6 +34,17 @@ _FILE_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex
 _STARTING_OFFSET = re.compile(rb"(?m)^(?:Log s|S)tarting offset: (\d{1,18})\r?$")
 _KEY_SIZE = re.compile(rb"key[Ss]ize: (-?\d{1,9}) ")
 _OFFSET = re.compile(rb"(?:\| )?offset: (\d{1,18}) ")
+_BITS = {
+    "producer_id": 64,
+    "producer_epoch": 16,
+    "timeout_ms": 32,
+    "last_update_timestamp": 64,
+    "start_timestamp": 64,
+    "previous_producer_id": 64,
+    "next_producer_id": 64,
+    "client_transaction_version": 16,
+    "next_producer_epoch": 16,
+}
 _TEXT_KEY = re.compile(rb"(?:transaction_metadata::)?transactionalId=(.*)", re.DOTALL)
 _TEXT_VALUE = re.compile(
     r"producerId:(?P<producer_id>-?\d{1,19}),producerEpoch:(?P<producer_epoch>-?\d{1,5}),state=(?P<state>\w+),"
@@ -89,6 +101,22 @@ def starting_offset(text: bytes) -> int | None:
     return int(match[1]) if match else None
 
 
+def stopped_early(text: bytes) -> bool:
+    """Whether the tool says, or a stack trace, that it did not come to the end of the file."""
+    words = (b"invalid bytes", b"Exception in thread", b"\tat ")
+    return any(word in text for word in words) and _STOPPED_EARLY.search(text) is not None
+
+
+def has_swallowed_heading(text: bytes) -> bool:
+    """Whether a heading stands behind what is left of another line."""
+    return HEADING in text and _SWALLOWED_HEADING.search(text) is not None
+
+
+def starting_offsets(text: bytes) -> list[int]:
+    """All such offsets that a text names."""
+    return [int(match[1]) for match in _STARTING_OFFSET.finditer(text)] if b"tarting offset: " in text else []
+
+
 def coordinator_record(line: bytes) -> CoordinatorRecord:
     """The record of a line. Raises `FormatError` for one that is not whole, or not of the decoder."""
     before, found, rest = line.partition(b"key: ")
@@ -114,20 +142,33 @@ def _transactional_id(key: bytes, key_size: re.Match[bytes] | None) -> str | Non
         if str(content.get("type")) != "0" or not isinstance(data, dict):
             return None
         name = data.get("transactionalId")
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not _is_text(name):
             raise FormatError("the key has no transactional id")
         return name
     match = _TEXT_KEY.fullmatch(key)
     if match is None:
         raise FormatError("it holds no decoded key: print it with --transaction-log-decoder")
+    if key_size is None:
+        raise FormatError("how long its key is, is not printed: print it without --skip-record-metadata")
     # Version and length come before it. What does not fit was printed with a line break in it, or is not UTF-8.
-    if key_size is not None and len(match[1]) != int(key_size[1]) - 4:
+    if len(match[1]) != int(key_size[1]) - 4:
         raise FormatError("the transactional id is not as long as its record says")
     return match[1].decode("utf-8", "replace")
 
 
 def _state(payload: bytes) -> TransactionState:
-    return _state_of_json(payload) if payload.startswith(b"{") else _state_of_text(payload)
+    state = _state_of_json(payload) if payload.startswith(b"{") else _state_of_text(payload)
+    for name, bits in _BITS.items():
+        if not -(1 << bits - 1) <= getattr(state, name) < 1 << bits - 1:
+            raise FormatError(f"{name} {getattr(state, name)} does not fit {bits} bits")
+    for topic, partition in state.topic_partitions or ():
+        if not _is_text(topic) or not 0 <= partition < 2**31:
+            raise FormatError("the payload lists what is no partition")
+    return state
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _state_of_text(payload: bytes) -> TransactionState:
@@ -177,7 +218,7 @@ def _state_of_json(payload: bytes) -> TransactionState:
             client_transaction_version=int(data.get("clientTransactionVersion", 0)),
             next_producer_epoch=int(data.get("nextProducerEpoch", -1)),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"the payload lacks or garbles {error}") from error
 
 

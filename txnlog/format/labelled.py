@@ -22,7 +22,7 @@ LARGEST_NUMBER_OF_LAYOUTS = 1_000
 NUMBERS_IN_A_VALUE = re.compile(rb"-?\d+")
 # How Java and Scala print an optional number.
 AN_OPTIONAL = re.compile(r"OptionalLong\[-?\d+]|Some\(-?\d+\)")
-A_NUMBER = re.compile(rb"-?\d{1,18}")
+A_NUMBER = re.compile(rb"-?\d{1,19}")
 # Such as true, lz4, [], OptionalLong.empty and OptionalLong[7].
 A_WORD = re.compile(rb"[A-Za-z.\[\]()]+\d{0,9}|(OptionalLong\[|Some\()-?\d{1,18}[\])]")
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -183,6 +183,6 @@ def _is_sound(line: bytes) -> bool:
         return False
     values = line.rstrip(b" ").split(b" ")[1::2]
     return all(
-        (A_NUMBER if word is None else A_WORD).fullmatch(value)
+        A_NUMBER.fullmatch(value) and SMALLEST <= int(value) <= LARGEST if word is None else A_WORD.fullmatch(value)
         for word, value in zip(layout.words, values, strict=True)
     )

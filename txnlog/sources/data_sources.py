@@ -83,10 +83,10 @@ def tasks(files: list[DumpFile]) -> Iterator[Task]:
 
 def _parts(file: DumpFile, source: DumpSource) -> list[DumpFile]:
     """The file, or if it is a long text the parts of it that can be read beside one another."""
-    if file.kind is not FileKind.DUMP_TEXT or file.skipped:
+    if not file.is_text or file.skipped or not source.splits_texts:
         return [file]
     try:
-        found = parts(file.path, file.size, source.splits_sections)
+        found = parts(file.path, file.size)
     except OSError:
         # Whoever reads it tells of it.
         return [file]
@@ -97,12 +97,12 @@ class DumpSource(DataSource):
     """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`, `topic_partition`.
 
     `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`. `topic_partition` is
-    whose log a text of `kafka-dump-log.sh` is of that does not say so. `splits_sections` says whether what was printed
-    of one file may be read by several tasks.
+    whose log a text of `kafka-dump-log.sh` is of that does not say so. `splits_texts` says whether several tasks
+    may read a text.
     """
 
     row: type
-    splits_sections = False
+    splits_texts = False
     kind: FileKind | None = None
     short_name = ""
 
@@ -151,7 +151,7 @@ class BatchesSource(DumpSource):
     """`txnlog_batches`: rows of `BatchRow`. Option `level`: all (default), transactional or markers."""
 
     short_name, row, kind = "txnlog_batches", BatchRow, FileKind.SEGMENT
-    splits_sections = True
+    splits_texts = True
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         level = self.options.get("level", Level.ALL.value)
@@ -173,7 +173,7 @@ class TransactionStatesSource(DumpSource):
     """
 
     short_name, row, kind = "txnlog_transaction_states", TransactionStateRow, FileKind.SEGMENT
-    splits_sections = True
+    splits_texts = True
 
     def wanted_files(self) -> list[DumpFile]:
         return [file for file in super().wanted_files() if file.is_text or file.topic == TRANSACTION_STATE]

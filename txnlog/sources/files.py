@@ -16,13 +16,12 @@ from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
 from txnlog.format.structure import fields, packed
 from txnlog.format.transaction_index import aborted_transactions
-from txnlog.sources.arrow import place_of, record_batch, record_batches
+from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.sources.opener import LocalSegment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
 from txnlog.sources.text import printed_files
-from txnlog.sources.text_stream import is_of_others
 from txnlog.sources.text_summary import text_summary
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
@@ -32,6 +31,7 @@ WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
 # thousand partitions of long names checkpoints of 25 MB, which as text take ten times as much memory.
 LARGEST_OF_ENTRIES = 256 << 20
 LARGEST_TEXT = 32 << 20
+CUT_BY_HEADING = "what was printed behind it begins in the middle of a log, perhaps of this one"
 BEHIND_OTHERS = (
     "other topics' logs were printed into the same file before it: print coordinators into a file of their own"
 )
@@ -42,7 +42,13 @@ _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
 
 def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     """Rows of `DumpFileRow`, whatever happens to a file."""
-    rows = [tuple(row[name] for name in _NAMES) for file in files for row in _rows(file)]
+    rows = []
+    for file in files:
+        for row in _rows(file):
+            rows.append(tuple(row[name] for name in _NAMES))
+            if len(rows) == ROWS_PER_BATCH:
+                yield from record_batches(DumpFileRow, rows)
+                rows.clear()
     yield from record_batches(DumpFileRow, rows)
 
 
@@ -51,15 +57,21 @@ def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
         yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
         return
+    before: dict[str, Any] | None = None
+    follows_others = False
     try:
-        follows_others = file.part.follows_others
         for printed, section in printed_files(file):
-            read = text_summary(printed, section, printed.topic in WRITTEN_BY_BROKERS)
+            read, is_out_of_place = text_summary(printed, section, printed.topic in WRITTEN_BY_BROKERS)
             if printed.topic == TRANSACTION_STATE and follows_others:
                 # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
                 read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
-            follows_others |= is_of_others(section.heading)
-            yield _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read
+            follows_others |= printed.topic != TRANSACTION_STATE and printed.kind is FileKind.SEGMENT
+            if before is not None:
+                # A heading that was forged within a log hides the rest of it.
+                yield before | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} if is_out_of_place else before
+            before = _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read
+        if before is not None:
+            yield before
     except OSError as error:
         hidden = {"damaged_to": NOTHING_FOLLOWS} if file.topic else {}
         reason = f"cannot be read: {error.strerror or error}"

@@ -56,7 +56,7 @@ def read_manifest(root: Path) -> Manifest:
         return Manifest()
     try:
         content = tomllib.loads(small_content(str(path), LARGEST_MANIFEST).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, FormatError, OSError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, FormatError, RecursionError, OSError) as error:
         raise DumpError(f"{path}: {error}") from error
     return _manifest(path, content)
 

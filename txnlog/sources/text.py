@@ -35,21 +35,22 @@ _KINDS = {
     ".index": FileKind.OFFSET_INDEX,
     ".timeindex": FileKind.TIME_INDEX,
 }
+OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
 
 def printed_files(file: DumpFile) -> Iterator[tuple[DumpFile, Section]]:
     """What the tool printed of each file, as a file of the dump. `DumpError` where nothing says of which partition."""
     seen = Counter(dict(file.part.printed_before))
-    continued = file.part.heading
+    is_continued = file.part.is_continued
     for section in sections(file.path, file.part):
         if section.heading is None and not is_dump_text(section.head):
             # What the tool, or Java, says before it begins.
             continue
         printed, name = _printed_file(file, section), printed_name(section.heading)
         # A part that starts within a section goes on with it.
-        seen[name] += continued is None
-        continued = None
+        seen[name] += not is_continued
+        is_continued = False
         if seen[name] > 1:
             printed = replace(printed, file=f"{printed.file}#{seen[name]}")
         yield printed, section
@@ -74,7 +75,7 @@ def _printed_file(file: DumpFile, section: Section) -> DumpFile:
     if base_offset is None:
         base_offset = dump_text.starting_offset(section.head)
     kind = _KINDS.get(named.ending or "") or _kind_by_content(section.head)
-    name = named.name or (f"{base_offset:020}" if base_offset is not None else "text")
+    name = named.name or "text"
     return replace(
         file,
         file=f"{file.file}/{topic}-{partition}/{name}",
@@ -197,6 +198,8 @@ def entries(section: Section, start: bytes) -> Iterator[Labelled]:
     """The entries of a producer snapshot or a transaction index. `FormatError` for lines that look like one."""
     for piece in section:
         lines = Lines(piece)
+        if is_of_a_log(lines):
+            raise FormatError(OUT_OF_PLACE)
         wanted = np.flatnonzero(lines.start_with(start))
         found = list(lines.labelled(wanted))
         if sum(len(group.rows) for group in found) != len(wanted):
@@ -204,6 +207,11 @@ def entries(section: Section, start: bytes) -> Iterator[Labelled]:
         yield from found
     if section.problem:
         raise FormatError(section.problem)
+
+
+def is_of_a_log(lines: Lines) -> bool:
+    """Whether some of the lines are those of batches or records."""
+    return any(bool(lines.start_with(mark).any()) for mark in (dump_text.BATCH, dump_text.MESSAGE, dump_text.RECORD))
 
 
 def text_snapshots(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ _MARKERS = ("COMMIT", "ABORT")
 CODEC_NAMES = [*CODECS, "unknown"]
 # The lines of one batch may be many; what a reader keeps of them is bounded.
 LONGEST_BATCH = 16 << 20
+MOST_RECORDS = 1_000_000
 NULL = np.iinfo(np.int64).min
 _RANGES = {
     "partition_leader_epoch": (-1, 2**31 - 1),
@@ -35,6 +37,7 @@ _RANGES = {
     "producer_epoch": (-1, 2**15 - 1),
     "base_sequence": (-1, 2**31 - 1),
     "record_count": (0, 2**31 - 1),
+    "coordinator_epoch": (-1, 2**31 - 1),
     "position": (0, 2**62),
     "size_in_bytes": (1, 2**32),
     "base_offset": (0, TOO_LARGE_OFFSET),
@@ -54,19 +57,22 @@ _LABELS = {
     "record_count": "count",
 }
 _NUMBERS = (*_LABELS, "max_timestamp", "delete_horizon_ms", "coordinator_epoch")
+_BOOLEANS = ("isvalid", "isTransactional", "isControl")
 _FLAGS = ("crc_valid", "is_transactional", "is_control", "is_log_append_time")
 _NEEDED = frozenset(_LABELS.values()) - {"count"}
 _NEEDED_OF_MESSAGES = frozenset({"offset", "position", "size", "magic", "crc"})
 _A_RECORD = re.compile(rb"offset: \d+ position: \d+ \w+: -?\d+ isvalid: \w+ key[Ss]ize: ")
 _RECORD = re.compile(
     rb"offset: (?P<offset>\d{1,18}) position: (?P<position>\d{1,18}) (?P<time>\w+): (?P<timestamp>-?\d{1,18})"
-    rb" isvalid: (?P<valid>true|false) keysize: -?\d+ valuesize: -?\d+ magic: (?P<magic>\d)"
+    rb" isvalid: (?P<valid>true|false) keysize: (?P<key_size>-?\d+) valuesize: -?\d+ magic: (?P<magic>\d)"
     rb" compresscodec: (?P<codec>\w+)(?: crc: \d+)?"
     rb"(?: producerId: (?P<producer_id>-?\d{1,18}) producerEpoch: (?P<producer_epoch>-?\d{1,5})"
     rb" sequence: (?P<sequence>-?\d{1,10}) isTransactional: (?P<transactional>true|false) headerKeys: \[.*?]"
     rb"(?P<control> endTxnMarker: (?P<marker>COMMIT|ABORT) coordinatorEpoch: (?P<epoch>-?\d{1,10})"
-    rb"| controlType: .*)?)?"
+    rb"| controlType: .*)?)?(?: key: .*| payload: .*)?",
+    re.DOTALL,
 )
+_OF_THE_BATCH = ("time", "valid", "magic", "codec", "producer_id", "producer_epoch", "transactional", "control")
 _CONTROL_TYPES = {
     b"LeaderChange": "LEADER_CHANGE",
     b"SnapshotHeader": "SNAPSHOT_HEADER",
@@ -85,7 +91,7 @@ class TextBatches:
 
     `codecs` and `kinds` are indexes of `CODEC_NAMES` and `KINDS`. `records_printed` counts the lines of its records, -1
     where they are printed without their metadata. `are_records_alone` says that there are no lines for batches, so that
-    they had to be put together from records.
+    they had to be put together from records, and `is_sound` that those of one batch agree.
     """
 
     lines: Integers
@@ -95,6 +101,7 @@ class TextBatches:
     kinds: Integers
     records_printed: Integers
     are_records_alone: bool = False
+    is_sound: bool = True
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -137,6 +144,7 @@ class TextBatches:
             self.kinds[wanted],
             self.records_printed[wanted],
             self.are_records_alone,
+            self.is_sound,
         )
 
 
@@ -169,7 +177,7 @@ def _last_batch(content: bytes) -> int:
     """Where the lines of the last batch start; 0 if there is only one."""
     batch = content.rfind(b"\n" + dump_text.BATCH) + 1
     message = content.rfind(b"\n" + dump_text.MESSAGE, max(batch - 1, 0)) + 1
-    if message and _A_RECORD.match(content, message):
+    if message and not batch and _A_RECORD.match(content, message):
         # Records alone: those of one batch have its position in common.
         position = _POSITION.search(content, message)
         first = content.find(position[0]) if position else -1
@@ -182,25 +190,27 @@ def _shortened(content: bytes) -> bytes:
         return content
     first, _, rest = content.partition(b"\n")
     records = rest.startswith(dump_text.RECORD) + rest.count(b"\n" + dump_text.RECORD)
-    return first + b"\n" + (dump_text.RECORD + b"\n") * records
+    return first + b"\n" + (dump_text.RECORD + b"\n") * min(records, MOST_RECORDS)
 
 
 def batches(chunk: Chunk) -> TextBatches:
     """The batches of these lines."""
     lines = chunk.lines
     messages = np.flatnonzero(lines.start_with(dump_text.MESSAGE))
-    if len(messages) and _A_RECORD.match(lines.line(int(messages[0]))):
-        return _of_records(lines, messages, chunk.next_position)
     starts = np.flatnonzero(lines.start_with(dump_text.BATCH))
+    if len(messages) and not len(starts) and _A_RECORD.match(lines.line(int(messages[0]))):
+        return _of_records(lines, messages, chunk.next_position)
     wanted = np.union1d(starts, messages) if len(messages) else starts
     found = [_of_labels(group) for group in lines.labelled(wanted) if _is_batch(group)]
     return _with_records(lines, _in_order(found))
 
 
 def _is_batch(group: Labelled) -> bool:
-    if not any(label in group.numbers for label in dump_text.TIME_LABELS) or not {"isvalid", "compresscodec"} <= (
-        group.words.keys()
-    ):
+    if any(group.words.get(label, "true") not in ("true", "false") for label in _BOOLEANS):
+        return False
+    if group.words.get("compresscodec", "").lower() not in CODECS:
+        return False
+    if not any(label in group.numbers for label in dump_text.TIME_LABELS) or "isvalid" not in group.words:
         return False
     return group.numbers.keys() >= _NEEDED or group.numbers.keys() >= _NEEDED_OF_MESSAGES
 
@@ -316,9 +326,11 @@ def _control_type(line: bytes) -> str:
 def _of_records(lines: Lines, messages: Integers, next_position: int | None) -> TextBatches:
     """Batches put together from their records, all of which name the position of their batch."""
     groups: list[list[tuple[int, re.Match[bytes]]]] = []
+    is_sound = True
     for index in messages.tolist():
-        match = _RECORD.match(lines.line(index))
+        match = _RECORD.fullmatch(lines.line(index))
         if match is None:
+            is_sound = False
             continue
         if groups and groups[-1][0][1]["position"] == match["position"]:
             groups[-1].append((index, match))
@@ -337,8 +349,25 @@ def _of_records(lines: Lines, messages: Integers, next_position: int | None) -> 
         np.array([KINDS.index(row["kind"]) for row in rows], np.int64),
         np.full(len(rows), -1, np.int64),
         True,
+        is_sound and all(_agree([match for _, match in group]) for group in groups),
     )
     return found.chosen(_within_ranges(numbers))
+
+
+def _agree(records: list[re.Match[bytes]]) -> bool:
+    """Whether records can be those of one batch, by what its header says of all of them."""
+    offsets = [int(record["offset"]) for record in records]
+    shared = {tuple(record[name] for name in _OF_THE_BATCH) for record in records}
+    is_control = records[0]["control"] is not None
+    # Only a control record has a producer id, no sequence number, and a key of version and type; it is alone.
+    looks_like_control = records[0]["sequence"] == b"-1" and records[0]["producer_id"] not in (None, b"-1")
+    may_be_control = len(records) == 1 and records[0]["sequence"] == b"-1" and records[0]["key_size"] == b"4"
+    return (
+        len(shared) == 1
+        and all(before < behind for before, behind in pairwise(offsets))
+        and (may_be_control if is_control else not looks_like_control)
+        and (records[0]["magic"] != b"2" or records[0]["producer_id"] is not None)
+    )
 
 
 def _row_of_records(group: list[tuple[int, re.Match[bytes]]]) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from txnlog.errors import FormatError
-from txnlog.format import dump_text
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.dump_text import HEADING, is_dump_text
 from txnlog.sources.opener import regular_file
 
@@ -30,6 +28,8 @@ LONGEST_LINE = 1 << 20
 HEAD = 256 << 10
 LONGEST_PATH = 8 << 10
 SMALL_READ = 4 << 10
+# The path of a heading that has none.
+NO_PATH = "?"
 # Files larger than that are split, at lines that start a batch.
 SPLIT = 64 << 20
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -42,15 +42,14 @@ _STARTS_OF_BATCHES = b"\nbaseOffset: "
 class Part:
     """The bytes of a text that one task reads: from `start` up to `end` (None: to the end of the text).
 
-    `heading` is the path of the section in which it starts; None if the heading is still to come. `follows_others` says
-    that before it a segment was printed that is not a coordinator's, `printed_before` how often what is printed in this
-    part was so before.
+    `is_continued` says that it starts within a section, whose path is `heading` (None for one without a path).
+    `printed_before` is how often what is printed in this part was so before.
     """
 
     start: int = 0
     end: int | None = None
     heading: str | None = None
-    follows_others: bool = False
+    is_continued: bool = False
     printed_before: tuple[tuple[str, int], ...] = ()
 
 
@@ -82,7 +81,10 @@ class Section:
             if not lines.endswith(b"\n"):
                 self.problem = "it ends in the middle of a line"
             yield lines
-        self.problem = self._text.problem or self.problem
+        self.problem = self._text.problem or self.problem or self._cut_heading()
+
+    def _cut_heading(self) -> str | None:
+        return "it ends in the middle of a heading" if self._text.heading_is_cut else None
 
 
 def looks_like_dump_text(path: str) -> bool:
@@ -110,43 +112,42 @@ def sections(path: str, part: Part) -> Iterator[Section]:
                 pass
 
 
-def parts(path: str, size: int, is_split: bool) -> list[Part]:
-    """How a text may be read by several tasks: whole sections, and with `is_split` parts of long ones as well."""
+def parts(path: str, size: int) -> list[Part]:
+    """How a text may be read by several tasks: by sections, and long ones by batches."""
     if size <= SPLIT:
         return [WHOLE]
     with regular_file(path) as file:
         if _Decoded(file).is_changed:
             return [WHOLE]
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return list(_parts(content, is_split))
+            # What was put together of several texts may have marks in the middle, which are left out line by line.
+            return [WHOLE] if content.find(codecs.BOM_UTF8) >= 0 else list(_parts(content))
 
 
-def _parts(content: mmap.mmap, is_split: bool) -> Iterator[Part]:
+def _parts(content: mmap.mmap) -> Iterator[Part]:
     counts: Counter[str] = Counter()
     mine: list[str] = []
     begun = Part()
 
     def until(end: int) -> Part:
-        repeated = {
-            name: times for name, times in before.items() if name in mine or name == printed_name(begun.heading)
-        }
-        return replace(begun, end=end, printed_before=tuple(sorted(repeated.items())))
+        names = {*mine, printed_name(begun.heading)}
+        return replace(
+            begun, end=end, printed_before=tuple((name, before[name]) for name in sorted(names) if name in before)
+        )
 
     before: Counter[str] = Counter()
-    others = False
     for start, end, path in _sections_of(content):
-        others |= is_of_others(path)
         mine.append(printed_name(path))
         counts[printed_name(path)] += 1
-        while is_split and end - begun.start > SPLIT + SPLIT // 2:
+        while end - begun.start > SPLIT + SPLIT // 2:
             line = content.find(_STARTS_OF_BATCHES, max(begun.start + SPLIT, start) - 1, end)
             if line < 0:
                 break
             yield until(line + 1)
-            begun, mine, before = Part(line + 1, heading=path, follows_others=others), [], Counter(counts)
+            begun, mine, before = Part(line + 1, heading=path, is_continued=True), [], Counter(counts)
         if end - begun.start >= SPLIT:
             yield until(end)
-            begun, mine, before = Part(end, follows_others=others), [], Counter(counts)
+            begun, mine, before = Part(end), [], Counter(counts)
     if begun.start < len(content):
         yield until(len(content))
 
@@ -154,12 +155,6 @@ def _parts(content: mmap.mmap, is_split: bool) -> Iterator[Part]:
 def printed_name(path: str | None) -> str:
     """The end of a path, by which what was printed of the file is named: `orders-0/00000000000000000000.log`."""
     return "/".join(re.split(r"[/\\]", path or "")[-2:])
-
-
-def is_of_others(path: str | None) -> bool:
-    """Whether what was printed is a segment of another topic than the coordinators'."""
-    named = dump_text.heading(path or "")
-    return named.topic != TRANSACTION_STATE and named.ending == ".log"
 
 
 def _sections_of(content: mmap.mmap) -> Iterator[tuple[int, int, str | None]]:
@@ -203,6 +198,8 @@ class _Decoded:
         if self._decoder is not None and content:
             # A lone byte decodes to nothing, which must not look like the end.
             content = self._decoder.decode(content).encode("utf-8", "surrogatepass") or b"\0"
+        elif self._decoder is not None and self._decoder.getstate()[0]:
+            self.problem = self.problem or "it ends in the middle of a character"
         if self._is_at_start:
             self._is_at_start = False
             content = content.removeprefix(codecs.BOM_UTF8)
@@ -225,8 +222,23 @@ def _gunzipped(file: BinaryIO) -> Callable[[int], bytes]:
 
 def _unzstd(file: BinaryIO) -> Callable[[int], bytes]:
     stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-    # What one call asks for is lost if it comes upon the end of a stream that was cut.
-    return lambda size: bytes(stream.read(min(size, SMALL_READ)))
+    trouble: list[Exception] = []
+
+    def read(size: int) -> bytes:
+        # What one call asks for is lost if it comes upon the end of a stream that was cut.
+        pieces: list[bytes] = []
+        while not trouble and len(pieces) * SMALL_READ < size:
+            try:
+                pieces.append(bytes(stream.read(SMALL_READ)))
+            except (OSError, pa.ArrowException) as error:
+                trouble.append(error)
+            if trouble or not pieces[-1]:
+                break
+        if trouble and not any(pieces):
+            raise trouble[0]
+        return b"".join(pieces)
+
+    return read
 
 
 def _blocks(stream: _Decoded, left: int | None) -> Iterator[bytes]:
@@ -240,80 +252,85 @@ def _blocks(stream: _Decoded, left: int | None) -> Iterator[bytes]:
 
 
 class _Text:
-    """A cursor over whole lines that stops at each heading."""
+    """A cursor over whole lines that stops at each heading. What is read and not yet taken starts at `_at`."""
 
     def __init__(self, stream: _Decoded, part: Part) -> None:
         self._stream = stream
         self._blocks = _blocks(stream, None if part.end is None else part.end - part.start)
-        self._rest = b""
+        self._read, self._at = b"", 0
         self._is_over = False
         self._is_begun = False
-        self._is_cut_line = False
+        self.heading_is_cut = False
         self.position = self.section_start = part.start
 
     @property
     def problem(self) -> str | None:
         """Why the text ends here, if it ends here and should not."""
-        return self._stream.problem if self._is_over and not self._rest else None
+        return self._stream.problem if self._is_over and not self._left() else None
 
     def next_section(self) -> str | None:
         """The path of the next heading, empty for lines before the first one; None at the end of the text."""
         self.section_start = self.position
-        while len(self._rest) < len(HEADING) and self._fill():
+        while self._left() < len(HEADING) and self._fill():
             pass
-        while self._rest.startswith(HEADING) and b"\n" not in self._rest and self._fill():
-            pass
-        if self._rest.startswith(HEADING):
-            line, found, rest = self._rest.partition(b"\n")
-            self._advance(len(line) + len(found))
-            self._rest = rest
+        if self._is_at_heading():
             self._is_begun = True
-            return _path(line)
-        if self._rest and not self._is_begun:
+            while (end := self._read.find(b"\n", self._at)) < 0 and self._left() <= LONGEST_PATH and self._fill():
+                pass
+            self.heading_is_cut = end < 0
+            line = self._take(end + 1 - self._at) if end >= 0 else self._take_long_line()
+            return _path(line[:LONGEST_PATH]) or NO_PATH
+        if self._left() and not self._is_begun:
             self._is_begun = True
             return ""
         return None
 
     def head(self) -> bytes:
         """What stands at the cursor, up to the next heading."""
-        while len(self._rest) < HEAD and self._fill():
+        while self._left() < HEAD and self._fill():
             pass
-        return self._rest[:HEAD].partition(_FOLLOWED_BY_HEADING)[0]
+        if self._is_at_heading():
+            return b""
+        end = self._read.find(_FOLLOWED_BY_HEADING, self._at, self._at + HEAD)
+        return self._read[self._at : end if end >= 0 else self._at + HEAD]
 
     def lines(self) -> bytes | None:
         """The next lines of this section; None when it is over."""
         while True:
-            if self._rest.startswith(HEADING):
+            if self._is_at_heading():
                 return None
-            if (heading := self._rest.find(_FOLLOWED_BY_HEADING)) >= 0:
-                return self._take(heading + 1)
+            if (heading := self._read.find(_FOLLOWED_BY_HEADING, self._at)) >= 0:
+                return self._take(heading + 1 - self._at)
             # What stands behind the last line break may yet become a heading.
-            if (last := self._rest.rfind(b"\n")) >= 0 and (len(self._rest) >= BLOCK or self._is_over):
-                return self._take(last + 1)
-            if last < 0 and len(self._rest) > LONGEST_LINE:
+            last = self._read.rfind(b"\n", self._at)
+            if last >= 0 and (self._left() >= BLOCK or self._is_over):
+                return self._take(last + 1 - self._at)
+            if last < 0 and self._left() > LONGEST_LINE:
                 return self._take_long_line()
             if not self._fill():
-                return self._take(len(self._rest)) if self._rest else None
+                return self._take(self._left()) if self._left() else None
+
+    def _left(self) -> int:
+        return len(self._read) - self._at
+
+    def _is_at_heading(self) -> bool:
+        return self._read.startswith(HEADING, self._at)
 
     def _take(self, size: int) -> bytes:
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        self._advance(size)
+        taken = self._read[self._at : self._at + size]
+        self._at += size
+        self.position += size
         return taken
 
     def _take_long_line(self) -> bytes:
-        """The start of a line that is too long, as a line of its own; its rest is dropped."""
-        taken = self._rest[:LONGEST_LINE]
-        while b"\n" not in self._rest:
-            self._advance(len(self._rest))
-            self._rest = b""
+        """The start of a line that is too long, or not ended, as a line of its own; its rest is dropped."""
+        taken = self._read[self._at : self._at + LONGEST_LINE]
+        while (end := self._read.find(b"\n", self._at)) < 0:
+            self._take(self._left())
             if not self._fill():
                 return taken
-        size = self._rest.index(b"\n") + 1
-        self._take(size)
+        self._take(end + 1 - self._at)
         return taken + b"\n"
-
-    def _advance(self, size: int) -> None:
-        self.position += size
 
     def _fill(self) -> bool:
         """Read on; whether there was more."""
@@ -321,7 +338,10 @@ class _Text:
         if block is None:
             self._is_over = True
             return False
-        self._rest += block
+        self._read, self._at = self._read[self._at :] + block, 0
+        if codecs.BOM_UTF8 in self._read:
+            # Of another text that was put behind the first.
+            self._read = self._read.replace(b"\n" + codecs.BOM_UTF8, b"\n").removeprefix(codecs.BOM_UTF8)
         return True
 
 

@@ -18,7 +18,7 @@ from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.labelled import Flags, Lines
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, add_offsets
-from txnlog.sources.text import entry_batches
+from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
 from txnlog.sources.text_batches import Chunk, TextBatches, batches, chunks
 from txnlog.sources.text_stream import Section
 
@@ -40,6 +40,9 @@ class _Text:
         self._expected_position = 0
         self._records_are_printed = False
         self._first_without_records: int | None = None
+        self._kinds_of_chunks: set[bool] = set()
+        self._starting_offsets = 0
+        self.is_out_of_place = False
 
     def distrust(self, problem: str) -> None:
         """Nothing of this text proves that something is not in the log."""
@@ -50,8 +53,10 @@ class _Text:
         """Add the lines of some batches."""
         lines, found = chunk.lines, batches(chunk)
         self._account(lines, found)
-        if dump_text.STOPPED_EARLY.search(lines.content):
+        if dump_text.stopped_early(lines.content):
             self.distrust("the tool stopped before the end of the file")
+        self._check_lines(lines, found)
+        self._check_headings(lines.content)
         if not len(found):
             return
         self._check_positions(found)
@@ -70,24 +75,57 @@ class _Text:
         summary = self.summary
         if section.problem:
             self.distrust(section.problem)
+        if self.skipped and not summary.batches:
+            self.distrust("none of its lines is that of a batch")
         if self._records_are_printed and self._first_without_records is not None:
             self.distrust(f"byte {self._first_without_records}: the records of a batch are missing")
-        if self._printed.topic == TRANSACTION_STATE and summary.batches and not self._records_are_printed:
+        if (
+            self._printed.topic == TRANSACTION_STATE
+            and not self._records_are_printed
+            and (summary.batches or self.skipped)
+        ):
             self.distrust("the records of the coordinator are not printed: --transaction-log-decoder prints them")
         if summary.damage_is_open:
             summary.damage_up_to(NOTHING_FOLLOWS)
         if summary.partition_leader_epoch == -1:
             summary.partition_leader_epoch = None
 
+    def _check_lines(self, lines: Lines, found: TextBatches) -> None:
+        """Whether each line that looks like one of the tool's is one, and stands where it may."""
+        begun = lines.start_with(dump_text.BATCH) | lines.start_with(dump_text.MESSAGE)
+        if not found.are_records_alone and begun.sum() != len(found):
+            self.distrust("a line of a batch is not whole")
+        if not found.is_sound:
+            self.distrust("records of one batch contradict one another")
+        records = np.flatnonzero(lines.start_with(dump_text.RECORD))
+        if len(records) and (not len(found) or records[0] < found.lines[0]):
+            self.distrust("records without their batch")
+            self.is_out_of_place |= not self.summary.batches
+        if len(found):
+            self._kinds_of_chunks.add(found.are_records_alone)
+            if len(self._kinds_of_chunks) > 1:
+                self.distrust("lines of two releases")
+
+    def _check_headings(self, content: bytes) -> None:
+        """Whether what was printed of another file has slipped in."""
+        if dump_text.has_swallowed_heading(content):
+            self.distrust("a line was cut short, and a heading stands in it")
+        for offset in dump_text.starting_offsets(content):
+            self._starting_offsets += 1
+            if self._starting_offsets > 1 or offset != self._base_offset:
+                self.distrust("it has the starting offset of another segment")
+
     def _check_positions(self, found: TextBatches) -> None:
         positions, sizes = found.numbers["position"], found.numbers["size_in_bytes"]
         if found.are_records_alone:
             # Sizes are not printed, and a batch whose records are gone is not either: that leaves a gap in the offsets.
-            wrong = np.flatnonzero(np.diff(positions) <= 0)
+            wrong = np.flatnonzero(np.diff(positions) <= 0) + 1
+            self.is_out_of_place |= not self.summary.batches and bool(positions[0] > 0)
             self._check_base_offsets(found)
         else:
             expected = np.concatenate(([self._expected_position], positions[:-1] + sizes[:-1]))
             wrong = np.flatnonzero(positions != expected)
+            self.is_out_of_place |= not self.summary.batches and len(wrong) > 0 and wrong[0] == 0
             self._expected_position = int(positions[-1] + sizes[-1])
         if len(wrong):
             place = int(positions[wrong[0]])
@@ -101,8 +139,9 @@ class _Text:
         first = found.numbers["base_offset"]
         follows = first == np.concatenate(([before], found.numbers["last_offset"][:-1] + 1))
         modern = found.numbers["magic"] == 2
-        if not follows[modern].all():
-            last = int(found.numbers["last_offset"][modern & ~follows].max())
+        holes = found.numbers["last_offset"] - first + 1 != found.numbers["record_count"]
+        if (modern & (holes | ~follows)).any():
+            last = int(found.numbers["last_offset"][modern & (holes | ~follows)].max())
             self.summary.note(
                 "base offsets are not printed where offsets are missing: print it without --deep-iteration"
             )
@@ -116,10 +155,18 @@ class _Text:
             self.distrust(
                 f"byte {found.numbers['position'][index]}: {printed} lines of records in a batch of {counted}"
             )
-        self._records_are_printed |= found.are_records_alone or bool((found.records_printed != 0).any())
+        self._records_are_printed |= found.are_records_alone or bool((found.records_printed > 0).any())
+        # An empty line may stand for a control record among payloads, and for nothing at the end of a text.
+        is_blank = (found.records_printed < 0) & found.flags["is_control"]
         lacking = np.flatnonzero(
-            (found.records_printed == 0) & (found.numbers["record_count"] != 0) & (found.numbers["magic"] == 2)
+            (found.records_printed <= 0)
+            & ~is_blank
+            & (found.numbers["record_count"] != 0)
+            & (found.numbers["magic"] == 2)
         )
+        is_odd = found.flags["is_transactional"] & ~found.flags["is_control"] & (found.numbers["producer_id"] >= 0)
+        if (is_odd & (found.numbers["base_sequence"] == -1)).any():
+            self.distrust("a batch of a transaction without a sequence number is no control batch")
         if len(lacking) and not found.are_records_alone and self._first_without_records is None:
             self._first_without_records = int(found.numbers["position"][lacking[0]])
 
@@ -156,22 +203,28 @@ class _Text:
         self.skipped += int(sizes[~known].sum())
 
 
-def text_summary(printed: DumpFile, section: Section, written_by_brokers: bool) -> dict[str, Any]:
-    """The columns of `DumpFileRow` that only reading tells, for one file that was printed."""
+def text_summary(printed: DumpFile, section: Section, written_by_brokers: bool) -> tuple[dict[str, Any], bool]:
+    """The columns of `DumpFileRow` that only reading tells, for one file that was printed.
+
+    And whether it begins in the middle of a log: then what was printed before it may lack its end.
+    """
     if printed.kind is FileKind.SEGMENT:
         return _of_segment(printed, section, written_by_brokers)
     if printed.kind in (FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX):
         return _of_entries(printed, section)
-    for _ in section:
-        pass
+    is_out_of_place = False
+    for piece in section:
+        is_out_of_place |= is_of_a_log(Lines(piece))
+    if is_out_of_place:
+        return _out_of_place(section), True
     return {
         "size_in_bytes": section.size,
         "bytes_skipped": section.size,
         "problem": "an index repeats what the segment says",
-    }
+    }, False
 
 
-def _of_segment(printed: DumpFile, section: Section, written_by_brokers: bool) -> dict[str, Any]:
+def _of_segment(printed: DumpFile, section: Section, written_by_brokers: bool) -> tuple[dict[str, Any], bool]:
     text = _Text(printed, written_by_brokers)
     for chunk in chunks(section):
         text.add(chunk)
@@ -183,10 +236,10 @@ def _of_segment(printed: DumpFile, section: Section, written_by_brokers: bool) -
         "bytes_skipped": skipped,
         "size_in_bytes": section.size,
         "problem": summary.problem(),
-    }
+    }, text.is_out_of_place
 
 
-def _of_entries(printed: DumpFile, section: Section) -> dict[str, Any]:
+def _of_entries(printed: DumpFile, section: Section) -> tuple[dict[str, Any], bool]:
     try:
         count = sum(len(each) for each in entry_batches(printed, section))
         problem = None
@@ -194,12 +247,24 @@ def _of_entries(printed: DumpFile, section: Section) -> dict[str, Any]:
         for _ in section:
             pass
         count, problem = None, error.reason
+    if problem == OUT_OF_PLACE:
+        return _out_of_place(section), True
     return {
         "size_in_bytes": section.size,
         "bytes_parsed": 0 if problem else section.size,
         "bytes_damaged": section.size if problem else 0,
         "batches": count,
         "problem": problem,
+    }, False
+
+
+def _out_of_place(section: Section) -> dict[str, Any]:
+    return {
+        "kind": FileKind.SEGMENT.value,
+        "size_in_bytes": section.size,
+        "bytes_damaged": section.size,
+        "damaged_to": NOTHING_FOLLOWS,
+        "problem": OUT_OF_PLACE,
     }
 
 
