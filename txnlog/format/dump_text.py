@@ -23,6 +23,7 @@ TIME_LABELS = ("CreateTime", "LogAppendTime", "NoTimestampType")
 # The tool's last words when it stopped before the end of the file.
 _STOPPED_EARLY = re.compile(rb"(?m)^Found \d+ invalid bytes at the end of |Exception in thread \"|^\tat [\w.$]+[/(]")
 
+_MESSAGE = re.compile(rb"(?m)^offset: \d+ position: \d+ \S")
 _SWALLOWED_HEADING = re.compile(rb"(?m)^.+Dumping \S.*\.(?:log|snapshot|txnindex|index|timeindex)\r?$")
 _IN_A_TEXT = re.compile(
     rb"(?m)^\xef?\xbb?\xbf?(?:Dumping \S.*\.(?:log|snapshot|txnindex|index|timeindex)\r?$"
@@ -30,7 +31,7 @@ _IN_A_TEXT = re.compile(
     rb"|(?:Log s|S)tarting offset: \d+\r?$"
     rb"|producerId: \d+ producerEpoch: -?\d+ (?:lastSequence|coordinatorEpoch): )"
 )
-_FILE_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
+_FILE_NAME = re.compile(r"(?P<offset>[0-9]{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
 _STARTING_OFFSET = re.compile(rb"(?m)^(?:Log s|S)tarting offset: (\d{1,18})\r?$")
 _KEY_SIZE = re.compile(rb"key[Ss]ize: (-?\d{1,9}) ")
 _OFFSET = re.compile(rb"(?:\| )?offset: (\d{1,18}) ")
@@ -49,9 +50,10 @@ _TEXT_KEY = re.compile(rb"(?:transaction_metadata::)?transactionalId=(.*)", re.D
 _TEXT_VALUE = re.compile(
     r"producerId:(?P<producer_id>-?\d{1,19}),producerEpoch:(?P<producer_epoch>-?\d{1,5}),state=(?P<state>\w+),"
     r"partitions=(?:\[(?P<list>[^]]*)]|\w*\((?P<set>[^)]*)\)),txnLastUpdateTimestamp=(?P<updated>-?\d{1,19}),"
-    r"txnTimeoutMs=(?P<timeout>-?\d{1,10})(?:,\w+=[^,]*)*"
+    r"txnTimeoutMs=(?P<timeout>-?\d{1,10})(?:,\w+=[^,]*)*",
+    re.ASCII,
 )
-_LISTED = re.compile(r"(?P<topic>[^,\s]{1,249})-(?P<partition>\d{1,10})")
+_LISTED = re.compile(r"(?P<topic>[^,\s]{1,249})-(?P<partition>[0-9]{1,10})")
 _OTHER_KEY = re.compile(rb"unknown::version=-?\d+|Unknown record type ")
 
 
@@ -89,7 +91,7 @@ def heading(path: str) -> Heading:
 
 def topic_partition(text: str) -> tuple[str | None, int | None]:
     """`orders-0` as topic and partition; nothing of a text that is not such a name."""
-    match = re.fullmatch(r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>\d{1,10})", text)
+    match = re.fullmatch(r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})", text)
     if match is None or int(match["partition"]) > 2**31 - 1:
         return None, None
     return match["topic"], int(match["partition"])
@@ -110,6 +112,11 @@ def stopped_early(text: bytes) -> bool:
 def has_swallowed_heading(text: bytes) -> bool:
     """Whether a heading stands behind what is left of another line."""
     return HEADING in text and _SWALLOWED_HEADING.search(text) is not None
+
+
+def has_messages(text: bytes) -> bool:
+    """Whether there are lines of messages or records: those of an offset index say no more than offset and position."""
+    return _MESSAGE.search(text) is not None
 
 
 def starting_offsets(text: bytes) -> list[int]:

@@ -57,7 +57,7 @@ def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
         yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
         return
-    before: dict[str, Any] | None = None
+    rows: list[dict[str, Any]] = []
     follows_others = False
     try:
         for printed, section in printed_files(file):
@@ -66,16 +66,17 @@ def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
                 # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
                 read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
             follows_others |= printed.topic != TRANSACTION_STATE and printed.kind is FileKind.SEGMENT
-            if before is not None:
-                # A heading that was forged within a log hides the rest of it.
-                yield before | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} if is_out_of_place else before
-            before = _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read
-        if before is not None:
-            yield before
+            if is_out_of_place:
+                # A heading that was forged within a log hides the rest of it: of which one, nobody can say.
+                rows = [row | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} for row in rows]
+            rows.append(_NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read)
     except OSError as error:
         hidden = {"damaged_to": NOTHING_FOLLOWS} if file.topic else {}
         reason = f"cannot be read: {error.strerror or error}"
-        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _damaged(file, reason) | hidden
+        rows.append(
+            _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _damaged(file, reason) | hidden
+        )
+    yield from rows
 
 
 def _known_without_reading(file: DumpFile) -> dict[str, Any]:

@@ -211,7 +211,9 @@ def entries(section: Section, start: bytes) -> Iterator[Labelled]:
 
 def is_of_a_log(lines: Lines) -> bool:
     """Whether some of the lines are those of batches or records."""
-    return any(bool(lines.start_with(mark).any()) for mark in (dump_text.BATCH, dump_text.MESSAGE, dump_text.RECORD))
+    if any(bool(lines.start_with(mark).any()) for mark in (dump_text.BATCH, dump_text.RECORD)):
+        return True
+    return bool(lines.start_with(dump_text.MESSAGE).any()) and dump_text.has_messages(lines.content)
 
 
 def text_snapshots(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
