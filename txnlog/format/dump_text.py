@@ -97,12 +97,6 @@ def topic_partition(text: str) -> tuple[str | None, int | None]:
     return match["topic"], int(match["partition"])
 
 
-def starting_offset(text: bytes) -> int | None:
-    """The offset by which the tool says that the segment starts, by its file's name."""
-    match = _STARTING_OFFSET.search(text)
-    return int(match[1]) if match else None
-
-
 def stopped_early(text: bytes) -> bool:
     """Whether the tool says, or a stack trace, that it did not come to the end of the file."""
     words = (b"invalid bytes", b"Exception in thread", b"\tat ")
@@ -120,7 +114,7 @@ def has_messages(text: bytes) -> bool:
 
 
 def starting_offsets(text: bytes) -> list[int]:
-    """All such offsets that a text names."""
+    """The offsets at which the tool says that segments start, by their files' names."""
     return [int(match[1]) for match in _STARTING_OFFSET.finditer(text)] if b"tarting offset: " in text else []
 
 

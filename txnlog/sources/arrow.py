@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -40,12 +41,11 @@ def record_batch(structure: type, constants: Mapping[str, Any], columns: Mapping
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def record_batches(structure: type, rows: Sequence[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of rows that are tuples in the structure's order."""
-    names = arrow_schema(structure).names
-    for start in range(0, len(rows), ROWS_PER_BATCH):
-        columns = zip(*rows[start : start + ROWS_PER_BATCH], strict=True)
-        yield record_batch(structure, {}, dict(zip(names, columns, strict=True)))
+def record_batches(structure: type, rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of rows that are tuples in the structure's order; no more of them are kept than one batch has."""
+    names, left = arrow_schema(structure).names, iter(rows)
+    while some := list(islice(left, ROWS_PER_BATCH)):
+        yield record_batch(structure, {}, dict(zip(names, zip(*some, strict=True), strict=True)))
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:

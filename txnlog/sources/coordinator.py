@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from txnlog.format.partitioner import coordinator_partition
 from txnlog.format.record import Record, records
 from txnlog.format.scan import Run, scan
 from txnlog.format.structure import fields
-from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batches
+from txnlog.sources.arrow import place_of, record_batches
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import TransactionStateRow
 from txnlog.sources.segments import is_control
@@ -29,15 +29,14 @@ NULLS: dict[str, Any] = dict.fromkeys(NAMES)
 def coordinator_states(file: DumpFile, segment: Segment, partitions: int) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has."""
     place = NULLS | place_of(file, TransactionStateRow)
-    rows: list[tuple[Any, ...]] = []
-    for piece in scan(segment):
-        if isinstance(piece, Run):
-            for row in _rows_of_run(piece, place, partitions):
-                rows.append(tuple(row[name] for name in NAMES))
-                if len(rows) == ROWS_PER_BATCH:
-                    yield from record_batches(TransactionStateRow, rows)
-                    rows.clear()
-    yield from record_batches(TransactionStateRow, rows)
+    runs = (piece for piece in scan(segment) if isinstance(piece, Run))
+    rows = (row for run in runs for row in _rows_of_run(run, place, partitions))
+    yield from state_batches(rows)
+
+
+def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of rows of `TransactionStateRow`."""
+    yield from record_batches(TransactionStateRow, (tuple(row[name] for name in NAMES) for row in rows))
 
 
 def _rows_of_run(run: Run, place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:

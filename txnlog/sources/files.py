@@ -16,7 +16,7 @@ from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
 from txnlog.format.structure import fields, packed
 from txnlog.format.transaction_index import aborted_transactions
-from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch, record_batches
+from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.sources.opener import LocalSegment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
@@ -42,14 +42,8 @@ _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
 
 def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     """Rows of `DumpFileRow`, whatever happens to a file."""
-    rows = []
-    for file in files:
-        for row in _rows(file):
-            rows.append(tuple(row[name] for name in _NAMES))
-            if len(rows) == ROWS_PER_BATCH:
-                yield from record_batches(DumpFileRow, rows)
-                rows.clear()
-    yield from record_batches(DumpFileRow, rows)
+    rows = (row for file in files for row in _rows(file))
+    yield from record_batches(DumpFileRow, (tuple(row[name] for name in _NAMES) for row in rows))
 
 
 def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
@@ -111,14 +105,7 @@ def _read(file: DumpFile) -> dict[str, Any]:
 def _segment(file: DumpFile) -> dict[str, Any]:
     with LocalSegment(file.path) as segment:
         summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
-        names = (
-            "bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "first_offset", "last_offset",
-            "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to", "tail_producer_id",
-        )  # fmt: skip
-        return {name: getattr(summary, name) for name in names} | {
-            "problem": summary.problem(),
-            "size_in_bytes": segment.size,
-        }
+        return summary.columns() | {"size_in_bytes": segment.size}
 
 
 def _damaged(file: DumpFile, problem: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ OFFSET_AT_END = re.compile(r"[-._]\d{20}$")
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
 NOT_READ = "not a file that txnlog reads"
+AN_INDEX = "an index repeats what the segment says"
 
 
 class FileKind(enum.StrEnum):
@@ -64,7 +65,7 @@ class FileKind(enum.StrEnum):
     OTHER = "other"
 
 
-_KIND_OF_ENDING = {
+KIND_OF_ENDING = {
     ".log": FileKind.SEGMENT,
     ".index": FileKind.OFFSET_INDEX,
     ".timeindex": FileKind.TIME_INDEX,
@@ -275,7 +276,7 @@ def _kind(name: str, in_partition: bool) -> tuple[FileKind, int | None]:
     match = OFFSET_NAME.fullmatch(name)
     if match is not None and in_partition:
         offset = int(match["offset"])
-        return (_KIND_OF_ENDING[match["ending"]], offset) if offset < 2**63 else (FileKind.OTHER, None)
+        return (KIND_OF_ENDING[match["ending"]], offset) if offset < 2**63 else (FileKind.OTHER, None)
     if name in FULL_OFFSET_CHECKPOINTS:
         return FileKind.OFFSET_CHECKPOINT, None
     of_name = {
@@ -301,7 +302,7 @@ def _skip_reason(
     if topic == METADATA_TOPIC:
         return "the controllers' metadata log has no transactions"
     if kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
-        return "an index repeats what the segment says"
+        return AN_INDEX
     return NOT_READ if kind is FileKind.OTHER else None
 
 

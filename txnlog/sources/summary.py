@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,14 @@ class SegmentSummary:
     problems_not_named: int = 0
     damage_is_open: bool = False
 
+    def columns(self) -> dict[str, Any]:
+        """The columns of `DumpFileRow` that are sums."""
+        names = (
+            "bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "first_offset", "last_offset",
+            "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to", "tail_producer_id",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {"problem": self.problem()}
+
     def problem(self) -> str | None:
         """All problems in one text; the first few by name."""
         rest = [f"and {self.problems_not_named} more"] if self.problems_not_named else []
@@ -45,6 +54,16 @@ class SegmentSummary:
             self.problems.append(problem)
         else:
             self.problems_not_named += 1
+
+    def note_unreadable(self, position: int, last_offset: int) -> None:
+        """Add a control batch of which nobody knows what it ends."""
+        self.note(f"byte {position}: a control batch without a readable control record")
+        self.damage_up_to(last_offset + 1)
+
+    def stamped(self, times: Numbers) -> None:
+        """A broker's clock has shown these times."""
+        if len(times):
+            self.broker_timestamp = max(int(times.max()), self.broker_timestamp or 0)
 
     def damage_up_to(self, offset: int) -> None:
         """All damage so far lies below this offset."""
@@ -107,17 +126,15 @@ def add_offsets(
 def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
     headers = run.headers
     by_broker = is_control(headers) | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
-    if by_broker.any():
-        latest = int(headers["max_timestamp"][by_broker].max())
-        summary.broker_timestamp = max(latest, summary.broker_timestamp or 0)
+    summary.stamped(headers["max_timestamp"][by_broker])
 
 
 def _add_control(summary: SegmentSummary, run: Run) -> None:
     for index, record in control_records(run, np.flatnonzero(is_control(run.headers))).items():
         if record.control_type == UNREADABLE:
             header = run.headers[index]
-            summary.note(f"byte {run.positions[index]}: a control batch without a readable control record")
-            summary.damage_up_to(int(header["base_offset"]) + int(header["last_offset_delta"]) + 1)
+            last_offset = int(header["base_offset"]) + int(header["last_offset_delta"])
+            summary.note_unreadable(run.positions[index], last_offset)
 
 
 def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:

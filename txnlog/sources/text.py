@@ -18,23 +18,15 @@ from txnlog.format.labelled import Labelled, Lines
 from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
 from txnlog.format.structure import packed
 from txnlog.format.transaction_index import AbortedTransaction
-from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch, record_batches
-from txnlog.sources.coordinator import NAMES as STATE_NAMES
+from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.coordinator import NULLS as NO_STATE
-from txnlog.sources.coordinator import id_columns, state_columns
-from txnlog.sources.inventory import DumpFile, FileKind
+from txnlog.sources.coordinator import id_columns, state_batches, state_columns
+from txnlog.sources.inventory import KIND_OF_ENDING, DumpFile, FileKind
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
 from txnlog.sources.text_stream import Section, printed_name, sections
 
-_KINDS = {
-    ".log": FileKind.SEGMENT,
-    ".snapshot": FileKind.PRODUCER_SNAPSHOT,
-    ".txnindex": FileKind.TRANSACTION_INDEX,
-    ".index": FileKind.OFFSET_INDEX,
-    ".timeindex": FileKind.TIME_INDEX,
-}
 OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
@@ -73,8 +65,8 @@ def _printed_file(file: DumpFile, section: Section) -> DumpFile:
         )
     base_offset = named.base_offset
     if base_offset is None:
-        base_offset = dump_text.starting_offset(section.head)
-    kind = _KINDS.get(named.ending or "") or _kind_by_content(section.head)
+        base_offset = next(iter(dump_text.starting_offsets(section.head)), None)
+    kind = KIND_OF_ENDING.get(named.ending or "") or _kind_by_content(section.head)
     name = named.name or "text"
     return replace(
         file,
@@ -123,16 +115,13 @@ def text_states(
     file: DumpFile, partitions: int | None, is_wanted: Callable[[DumpFile], bool]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has, if not as the file says."""
-    rows: list[tuple[Any, ...]] = []
-    for printed, section in printed_files(file):
-        if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed):
-            for chunk in chunks(section):
-                for row in _states(chunk, printed, partitions or printed.coordinator_partitions):
-                    rows.append(tuple(row[name] for name in STATE_NAMES))
-                    if len(rows) == ROWS_PER_BATCH:
-                        yield from record_batches(TransactionStateRow, rows)
-                        rows.clear()
-    yield from record_batches(TransactionStateRow, rows)
+    yield from state_batches(
+        row
+        for printed, section in printed_files(file)
+        if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed)
+        for chunk in chunks(section)
+        for row in _states(chunk, printed, partitions or printed.coordinator_partitions)
+    )
 
 
 def _states(chunk: Chunk, printed: DumpFile, partitions: int) -> Iterator[dict[str, Any]]:

@@ -136,6 +136,8 @@ class TextBatches:
 
     def chosen(self, wanted: Flags) -> TextBatches:
         """Some of them."""
+        if wanted.all():
+            return self
         return TextBatches(
             self.lines[wanted],
             {name: values[wanted] for name, values in self.numbers.items()},
@@ -241,7 +243,7 @@ def _of_labels(group: Labelled) -> TextBatches:
         "is_control": is_control,
         "is_log_append_time": np.full(count, time == "LogAppendTime"),
     }
-    codecs = np.full(count, CODEC_NAMES.index(codec if codec in CODECS else "unknown"))
+    codecs = np.full(count, CODEC_NAMES.index(codec))
     kinds = np.where(is_control & (numbers["record_count"] != 0), KINDS.index(NOT_PRINTED), 0)
     found = TextBatches(group.rows, numbers, flags, codecs, kinds, np.zeros(count, np.int64))
     return found.chosen(_within_ranges(numbers))

@@ -16,16 +16,11 @@ from txnlog.errors import FormatError
 from txnlog.format import dump_text
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.labelled import Flags, Lines
-from txnlog.sources.inventory import DumpFile, FileKind
+from txnlog.sources.inventory import AN_INDEX, DumpFile, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, add_offsets
 from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
 from txnlog.sources.text_batches import Chunk, TextBatches, batches, chunks
 from txnlog.sources.text_stream import Section
-
-NAMES = (
-    "bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "first_offset", "last_offset",
-    "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to", "tail_producer_id",
-)  # fmt: skip
 
 
 class _Text:
@@ -182,13 +177,9 @@ class _Text:
             self._base_offset,
         )
         by_broker = part.flags["is_control"] | part.flags["is_log_append_time"] | self._written_by_brokers
-        if by_broker.any():
-            latest = int(numbers["max_timestamp"][by_broker].max())
-            self.summary.broker_timestamp = max(latest, self.summary.broker_timestamp or 0)
+        self.summary.stamped(numbers["max_timestamp"][by_broker])
         for index in np.flatnonzero(part.is_unreadable).tolist():
-            place = numbers["position"][index]
-            self.summary.note(f"byte {place}: a control batch without a readable control record")
-            self.summary.damage_up_to(int(numbers["last_offset"][index]) + 1)
+            self.summary.note_unreadable(numbers["position"][index], int(numbers["last_offset"][index]))
 
     def _account(self, lines: Lines, found: TextBatches) -> None:
         sizes = lines.ends - lines.starts + 1
@@ -220,7 +211,7 @@ def text_summary(printed: DumpFile, section: Section, written_by_brokers: bool) 
     return {
         "size_in_bytes": section.size,
         "bytes_skipped": section.size,
-        "problem": "an index repeats what the segment says",
+        "problem": AN_INDEX,
     }, False
 
 
@@ -232,11 +223,7 @@ def _of_segment(printed: DumpFile, section: Section, written_by_brokers: bool) -
     summary, skipped = text.summary, min(text.skipped, section.size)
     summary.bytes_damaged = min(summary.bytes_damaged, section.size - skipped)
     summary.bytes_parsed = section.size - skipped - summary.bytes_damaged
-    return {name: getattr(summary, name) for name in NAMES} | {
-        "bytes_skipped": skipped,
-        "size_in_bytes": section.size,
-        "problem": summary.problem(),
-    }, text.is_out_of_place
+    return summary.columns() | {"bytes_skipped": skipped, "size_in_bytes": section.size}, text.is_out_of_place
 
 
 def _of_entries(printed: DumpFile, section: Section) -> tuple[dict[str, Any], bool]:
