@@ -16,7 +16,7 @@ from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.errors import SparkError, TxnlogError
 from txnlog.report import abort_list, find_hanging
 from txnlog.report.output import printable
-from txnlog.sources.opener import local_path
+from txnlog.sources.opener import dump_root
 from txnlog.tables.layout import Root
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _detect(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
     # Spark takes its time to import and to start: not before the options are right.
-    local_path(options.dump)
+    dump_root(options.dump)
     from txnlog.job import run
     from txnlog.session import session
     from txnlog.spark_errors import SPARK_ERRORS, cause_of

@@ -27,6 +27,10 @@ class DumpError(TxnlogError):
     exit_code = 2
 
 
+class StoreError(DumpError):
+    """A request to an object store that failed for good: no such place, no right to it, no answer."""
+
+
 class SparkError(TxnlogError):
     """Spark failed in the middle of a job; the log has the rest."""
 

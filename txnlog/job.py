@@ -29,7 +29,7 @@ from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
-from txnlog.sources.opener import local_path
+from txnlog.sources.opener import dump_root
 from txnlog.sources.text import check_partition
 from txnlog.tables.changes import (
     OPERATION,
@@ -90,7 +90,7 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
     steps, started = Steps(announce), datetime.now(UTC)
     with steps.step("list the dump"):
-        dump = inventory(local_path(options.dump), options.cluster, options.topic_partition)
+        dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
         if not any(file.topic or file.is_text for file in dump.files):
             raise DumpError(
                 f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
@@ -114,12 +114,12 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
-    """Texts alone may hold no time that a broker stamped, and when they were written says nothing of the copy."""
+    """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
     undated = detection.times.where("as_of IS NULL").select("log_dir").head()
     if undated is not None:
         raise DumpError(
-            f"{options.dump}: nothing says when the texts in {undated['log_dir']} were printed: name it with --as-of,"
-            f" or as started in {MANIFEST}"
+            f"{options.dump}: nothing says when what is in {undated['log_dir']} was copied or printed: name it with"
+            f" --as-of, or as started in {MANIFEST}"
         )
 
 

@@ -67,7 +67,7 @@ def test_a_text_without_any_time_of_a_broker_needs_one(spark: SparkSession, tmp_
     (tmp_path / "dump").mkdir()
     (tmp_path / "dump/young.txt").write_text("".join(lines[:6]))
     options = {"dump": str(tmp_path / "dump"), "tables": str(tmp_path / "tables")}
-    with pytest.raises(DumpError, match=r"nothing says when the texts in \. were printed: name it with --as-of"):
+    with pytest.raises(DumpError, match=r"nothing says when what is in \. was copied or printed: name it with --as-of"):
         run(spark, detect_options(options))
     run(spark, detect_options({**options, "as_of": "2026-11-21T12:00:00Z"}))
     assert len(rows(Root(options["tables"]), OPEN_TRANSACTIONS)) == 1

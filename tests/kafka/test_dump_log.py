@@ -28,7 +28,7 @@ from txnlog.format.coordinator import TOPIC
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
-from txnlog.sources.opener import LocalSegment
+from txnlog.sources.local import LocalSegment
 from txnlog.sources.segments import Level, segment_batches
 
 pytestmark = pytest.mark.kafka

@@ -109,7 +109,7 @@ def test_the_output_in_the_readme_is_what_the_sample_holds() -> None:
 
 def test_the_manifest_in_the_readme_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "dump.toml").write_text(block("toml", "[copies."), "utf-8")
-    manifest = read_manifest(tmp_path)
+    manifest = read_manifest(str(tmp_path / "dump.toml"))
     assert manifest.cluster == "payments"
     assert manifest.transaction_max_timeout_ms == 900_000
     assert {folder: time.ended is not None for folder, time in manifest.copies.items()} == {
@@ -123,7 +123,7 @@ def test_what_the_copy_script_writes_can_be_read(tmp_path: Path) -> None:
     assert printed is not None
     text = printed[1].replace("\\n", "\n") % ("3", "2026-11-21T02:00:04.120Z", "2026-11-21T02:03:37.908Z")
     (tmp_path / "dump.toml").write_text(text, "utf-8")
-    assert list(read_manifest(tmp_path).copies) == ["broker-3"]
+    assert list(read_manifest(str(tmp_path / "dump.toml")).copies) == ["broker-3"]
 
 
 @pytest.mark.parametrize("path", SETTINGS, ids=lambda path: path.name)

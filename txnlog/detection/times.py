@@ -32,11 +32,12 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
 
 
 def _evidence(files: DataFrame) -> DataFrame:
-    # A text may have been printed, or attached and fetched, long after the log was copied.
-    of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)), F.col("modified"))
+    # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
+    file_timestamp = F.unix_millis("modified")
+    of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
     return files.groupBy("cluster", "broker").agg(
         F.max("broker_timestamp").alias("broker_timestamp"),
-        F.unix_millis(F.max(of_the_copy)).alias("file_timestamp"),
+        F.max(of_the_copy).alias("file_timestamp"),
     )
 
 

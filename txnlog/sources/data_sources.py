@@ -25,7 +25,7 @@ from txnlog.sources.files import (
     producer_snapshot_rows,
 )
 from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
-from txnlog.sources.opener import LocalSegment, local_path
+from txnlog.sources.opener import dump_root, opened_segment
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     BatchRow,
@@ -123,7 +123,7 @@ class DumpSource(DataSource):
         topic_partition = self.options.get("topic_partition")
         if topic_partition and named_partition(topic_partition)[0] is None:
             raise OptionError(f"topic_partition {topic_partition!r} is not a partition such as orders-0")
-        return inventory(local_path(path), self.options.get("cluster"), topic_partition)
+        return inventory(dump_root(path), self.options.get("cluster"), topic_partition)
 
     def wanted_files(self) -> list[DumpFile]:
         kinds = (self.kind, FileKind.DUMP_TEXT)
@@ -161,7 +161,7 @@ class BatchesSource(DumpSource):
             if file.is_text:
                 yield from text_batches(file, Level(level), self.is_wanted)
                 continue
-            with LocalSegment(file.path) as segment:
+            with opened_segment(file.path) as segment:
                 yield from segment_batches(file, segment, Level(level))
 
 
@@ -184,7 +184,7 @@ class TransactionStatesSource(DumpSource):
             if file.is_text:
                 yield from text_states(file, int(asked) if asked else None, self.is_wanted)
                 continue
-            with LocalSegment(file.path) as segment:
+            with opened_segment(file.path) as segment:
                 yield from coordinator_states(file, segment, int(asked) if asked else file.coordinator_partitions)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.errors import FormatError
+from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
@@ -18,7 +18,8 @@ from txnlog.format.structure import fields, packed
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
-from txnlog.sources.opener import LocalSegment, small_content
+from txnlog.sources.listing import unreadable
+from txnlog.sources.opener import opened_segment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
 from txnlog.sources.text import printed_files
@@ -64,9 +65,9 @@ def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
                 # A heading that was forged within a log hides the rest of it: of which one, nobody can say.
                 rows = [row | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} for row in rows]
             rows.append(_NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read)
-    except OSError as error:
+    except (OSError, StoreError) as error:
         hidden = {"damaged_to": NOTHING_FOLLOWS} if file.topic else {}
-        reason = f"cannot be read: {error.strerror or error}"
+        reason = unreadable(error)
         rows.append(
             _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _damaged(file, reason) | hidden
         )
@@ -98,12 +99,12 @@ def _read(file: DumpFile) -> dict[str, Any]:
         }
     try:
         return _segment(file) if file.kind is FileKind.SEGMENT else _small_file(file)
-    except OSError as error:
-        return _damaged(file, f"cannot be read: {error.strerror}")
+    except (OSError, StoreError) as error:
+        return _damaged(file, unreadable(error))
 
 
 def _segment(file: DumpFile) -> dict[str, Any]:
-    with LocalSegment(file.path) as segment:
+    with opened_segment(file.path) as segment:
         summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
         return summary.columns() | {"size_in_bytes": segment.size}
 

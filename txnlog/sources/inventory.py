@@ -5,15 +5,15 @@ from __future__ import annotations
 import enum
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from txnlog.errors import DumpError, FormatError
+from txnlog.errors import DumpError, FormatError, StoreError
 from txnlog.format.checkpoint import properties
 from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
+from txnlog.sources.listing import LINK, NO_FILE, UNKNOWN_TIME, Entry, folders, unreadable
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
 from txnlog.sources.opener import small_content
@@ -43,7 +43,6 @@ ENDINGS_OF_TEXTS = re.compile(r"(\.(gz|zst|zstd|txt|text|log|out|dump|md))+$", r
 OFFSET_AT_END = re.compile(r"[-._]\d{20}$")
 # What Delta calls the folder of rows without a value.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
 NOT_READ = "not a file that txnlog reads"
 AN_INDEX = "an index repeats what the segment says"
 
@@ -124,18 +123,20 @@ class LogDir:
 class Inventory:
     """All files below a folder, and the log directories they lie in."""
 
-    root: Path
+    root: str
     files: tuple[DumpFile, ...]
     log_dirs: tuple[LogDir, ...]
 
 
-def inventory(root: Path, cluster: str | None = None, topic_partition: str | None = None) -> Inventory:
+def inventory(root: Path | str, cluster: str | None = None, topic_partition: str | None = None) -> Inventory:
     """List a dump, or a folder of dumps of different clusters (each with its manifest). `cluster` names the cluster.
 
+    `root` is a local path or the address of a folder in an object store (`txnlog.sources.opener.dump_root`).
     `topic_partition` is whose log texts are of that do not say so. Raises `DumpError` for a manifest that cannot be
     read and for two clusters under one name.
     """
-    files = tuple(sorted(_walk(root, root, ""), key=lambda file: file.file))
+    root = str(root)
+    files = tuple(sorted(_walk(root), key=lambda file: file.file))
     manifests = _manifests(files)
     files = _with_texts(_with_hidden_partitions(files), manifests, topic_partition)
     log_dirs = _log_dirs(root, files, manifests, cluster)
@@ -191,24 +192,14 @@ def printable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _walk(root: Path, directory: Path | str, relative: str) -> Iterator[DumpFile]:
-    try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError as error:
-        if relative == "":
-            raise DumpError(f"{root}: {error.strerror}") from error
-        yield _unreadable(str(directory), relative, relative, error)
-        return
-    holds_a_log = any(_is_part_of_a_log(entry.name) for entry in entries)
-    for entry in entries:
-        place = f"{relative}/{entry.name}" if relative else entry.name
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, entry.path, place)
-        else:
-            try:
-                yield _file(entry, place, holds_a_log)
-            except OSError as error:
-                yield _unreadable(entry.path, place, relative, error)
+def _walk(root: str) -> Iterator[DumpFile]:
+    for folder in folders(root):
+        if folder.trouble is not None:
+            yield _unreadable(folder.path, folder.relative, folder.relative, folder.trouble)
+            continue
+        holds_a_log = any(_is_part_of_a_log(name) for name in folder.names)
+        for entry in folder.files:
+            yield _file(entry, folder.relative, holds_a_log)
 
 
 def _is_part_of_a_log(name: str) -> bool:
@@ -216,11 +207,10 @@ def _is_part_of_a_log(name: str) -> bool:
     return name in IN_EVERY_LOG or OFFSET_NAME.fullmatch(name) is not None
 
 
-def _unreadable(path: str, relative: str, directory: str, error: OSError) -> DumpFile:
+def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFile:
     """A folder, or a file in the folder `directory`, of which nothing can be told but its name."""
     topic, partition = _topic_partition(os.path.basename(directory))
     log_dir = os.path.dirname(directory) if topic else directory
-    reason = f"cannot be read: {error.strerror}"
     kind = FileKind.SEGMENT if topic else FileKind.OTHER
     return DumpFile(
         path,
@@ -228,35 +218,38 @@ def _unreadable(path: str, relative: str, directory: str, error: OSError) -> Dum
         printable(log_dir) or ".",
         kind,
         0,
-        0,
+        UNKNOWN_TIME,
         topic=topic,
         partition=partition,
         skipped=reason,
     )
 
 
-def _file(entry: os.DirEntry[str], relative: str, holds_a_log: bool) -> DumpFile:
-    status = entry.stat(follow_symlinks=False)
-    directory = os.path.dirname(relative)
+def _file(entry: Entry, directory: str, holds_a_log: bool) -> DumpFile:
+    relative = f"{directory}/{entry.name}" if directory else entry.name
+    if entry.trouble not in (None, LINK, NO_FILE):
+        return _unreadable(entry.path, relative, directory, entry.trouble or "")
     topic, partition = _topic_partition(os.path.basename(directory)) if holds_a_log else (None, None)
     not_the_log = NOT_THE_LOG.fullmatch(os.path.basename(directory)) if holds_a_log else None
     in_partition = topic is not None or not_the_log is not None
     log_dir = os.path.dirname(directory) if in_partition else directory
     kind, base_offset = _kind(entry.name, in_partition)
-    skipped = _skip_reason(entry.name, status, not_the_log, topic, kind)
+    skipped = entry.trouble or _skip_reason(entry.name, not_the_log, topic, kind)
     if skipped == NOT_READ:
         try:
             if looks_like_dump_text(entry.path):
                 kind, skipped = FileKind.DUMP_TEXT, None
         except FormatError as error:
             skipped = error.reason
+        except (OSError, StoreError) as error:
+            return _unreadable(entry.path, relative, directory, unreadable(error))
     return DumpFile(
         path=entry.path,
         file=printable(relative),
         log_dir=printable(log_dir) or ".",
         kind=kind,
-        size=status.st_size,
-        modified_ms=status.st_mtime_ns // 1_000_000,
+        size=entry.size,
+        modified_ms=entry.modified_ms,
         topic=printable(topic) if topic else None,
         partition=partition,
         base_offset=base_offset,
@@ -288,13 +281,7 @@ def _kind(name: str, in_partition: bool) -> tuple[FileKind, int | None]:
     return of_name.get(name, FileKind.OTHER), None
 
 
-def _skip_reason(
-    name: str, status: os.stat_result, not_the_log: re.Match[str] | None, topic: str | None, kind: FileKind
-) -> str | None:
-    if stat.S_ISLNK(status.st_mode):
-        return LINK
-    if not stat.S_ISREG(status.st_mode):
-        return NO_FILE
+def _skip_reason(name: str, not_the_log: re.Match[str] | None, topic: str | None, kind: FileKind) -> str | None:
     if not_the_log is not None:
         return f"a directory of kind {not_the_log['what'] or not_the_log['old']} is not the log"
     if UNFINISHED.fullmatch(name):
@@ -309,11 +296,11 @@ def _skip_reason(
 def _manifests(files: Iterable[DumpFile]) -> dict[str, Manifest]:
     """Manifests by the folder they stand in, relative to the root."""
     found = [file for file in files if file.kind is FileKind.MANIFEST and not file.skipped]
-    return {os.path.dirname(file.file): read_manifest(Path(file.path).parent) for file in found}
+    return {os.path.dirname(file.file): read_manifest(file.path) for file in found}
 
 
 def _log_dirs(
-    root: Path, files: tuple[DumpFile, ...], manifests: dict[str, Manifest], cluster: str | None
+    root: str, files: tuple[DumpFile, ...], manifests: dict[str, Manifest], cluster: str | None
 ) -> tuple[LogDir, ...]:
     kinds = (FileKind.META_PROPERTIES, FileKind.DUMP_TEXT)
     found = sorted({file.log_dir for file in files if file.topic is not None or file.kind in kinds})
@@ -344,7 +331,7 @@ def _log_dirs(
     return tuple(log_dirs)
 
 
-def _partition_value(root: Path, cluster: str) -> str:
+def _partition_value(root: str, cluster: str) -> str:
     """The name, if the tables can be partitioned by it: it becomes a folder, in which a byte may take three."""
     if len(cluster.encode()) > LONGEST_CLUSTER:
         raise DumpError(f"{root}: the cluster's name has more than {LONGEST_CLUSTER} bytes: give it another")
@@ -373,6 +360,9 @@ def _identity(path: str | None) -> tuple[str | None, str | None]:
         return None, None
     try:
         pairs = properties(small_content(path, LARGEST_META_PROPERTIES).decode())
+    except StoreError:
+        # A file that is not to be had is not one without a name in it.
+        raise
     except (OSError, UnicodeDecodeError, FormatError, DumpError):
         return None, None
     return pairs.get("cluster.id"), pairs.get("node.id") or pairs.get("broker.id")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from txnlog.errors import DumpError, FormatError, OptionError
@@ -49,19 +48,16 @@ class Manifest:
         return self.whole
 
 
-def read_manifest(root: Path) -> Manifest:
-    """The manifest in `root`; an empty one where there is none. `DumpError` names the file and the key."""
-    path = root / NAME
-    if not path.is_file():
-        return Manifest()
+def read_manifest(path: str) -> Manifest:
+    """The manifest that the file at `path` holds. `DumpError` names the file and the key."""
     try:
-        content = tomllib.loads(small_content(str(path), LARGEST_MANIFEST).decode())
+        content = tomllib.loads(small_content(path, LARGEST_MANIFEST).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, FormatError, RecursionError, OSError) as error:
         raise DumpError(f"{path}: {error}") from error
     return _manifest(path, content)
 
 
-def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
+def _manifest(path: str, content: dict[str, Any]) -> Manifest:
     known = {
         "cluster",
         "started",
@@ -89,7 +85,7 @@ def _manifest(path: Path, content: dict[str, Any]) -> Manifest:
     )
 
 
-def _texts(path: Path, content: Any) -> dict[str, str]:
+def _texts(path: str, content: Any) -> dict[str, str]:
     if not isinstance(content, dict):
         raise DumpError(f'{path}: texts must be a table such as [texts] with "ticket/orders.txt" = "orders-0"')
     for file, name in content.items():
@@ -98,26 +94,26 @@ def _texts(path: Path, content: Any) -> dict[str, str]:
     return {file.strip("/"): name for file, name in content.items()}
 
 
-def _number(path: Path, prefix: str, key: str, content: dict[str, Any], read: Callable[[Any], int]) -> int | None:
+def _number(path: str, prefix: str, key: str, content: dict[str, Any], read: Callable[[Any], int]) -> int | None:
     try:
         return read(content[key]) if key in content else None
     except OptionError as error:
         raise DumpError(f"{path}: {prefix}{key}: {error}") from error
 
 
-def _text(path: Path, value: Any) -> str | None:
+def _text(path: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise DumpError(f"{path}: cluster must be a text that is not empty")
     return value
 
 
-def _copy(path: Path, folder: str, content: dict[str, Any]) -> CopyTime | None:
+def _copy(path: str, folder: str, content: dict[str, Any]) -> CopyTime | None:
     for key in content.keys() - {"started", "ended"}:
         raise DumpError(f"{path}: copies.{folder}.{key} is not a key of a copy; known are started and ended")
     return _copy_time(path, f"copies.{folder}.", content)
 
 
-def _copy_time(path: Path, prefix: str, content: dict[str, Any]) -> CopyTime | None:
+def _copy_time(path: str, prefix: str, content: dict[str, Any]) -> CopyTime | None:
     started = _number(path, prefix, "started", content, instant_ms)
     ended = _number(path, prefix, "ended", content, instant_ms)
     if started is None:

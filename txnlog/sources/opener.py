@@ -1,91 +1,48 @@
-"""The one place that opens files of a dump, so that other file systems can come in behind it."""
+"""The one place that opens files of a dump: of this machine, or of an object store.
+
+A path that `inventory` gives out opens here, in whatever process: it is a local path or the address of an object.
+"""
 
 from __future__ import annotations
 
-import mmap
 import os
-import stat
-from pathlib import Path
 from typing import BinaryIO, cast
-from urllib.parse import unquote, urlsplit
 
-from txnlog.errors import DumpError, FormatError
-
-# What is mapped at least, so that many small looks at one place cost one system call.
-SMALLEST_WINDOW = 1 << 20
+from txnlog.errors import FormatError
+from txnlog.sources.local import LocalSegment, descriptor, local_path
+from txnlog.sources.object_store import StoredSegment, StoredStream, address, is_address, start_of
 
 
-def local_path(text: str) -> Path:
-    """The folder that a path or a `file:` URI names. `DumpError` for other schemes and for what is not a folder."""
-    scheme = urlsplit(text).scheme if ":/" in text else ""
-    if scheme not in ("", "file"):
-        raise DumpError(f"{text}: dumps are read from local paths and file: URIs, not from {scheme}:")
-    path = Path(unquote(urlsplit(text).path) if scheme else text)
-    if any("\ud800" <= character <= "\udfff" for character in str(path)):
-        raise DumpError(f"{text}: Spark takes UTF-8 only: give the folder another name; those below it may be any")
-    if not path.exists():
-        raise DumpError(f"{text}: there is no such folder")
-    if not path.is_dir():
-        raise DumpError(f"{text}: a dump is a folder, this is a file")
-    return path
+def dump_root(text: str) -> str:
+    """Where a dump is, checked as far as can be without a request: a folder that is there, or an address.
 
-
-class LocalSegment:
-    """A local file, mapped in windows: memory stays bounded however long the file is.
-
-    A window stays mapped as long as a view of it is in use.
+    `DumpError` says what is wrong with it.
     """
-
-    def __init__(self, path: str) -> None:
-        self._descriptor = _descriptor(path)
-        self._path = path
-        self.size = os.fstat(self._descriptor).st_size
-        self._start = 0
-        self._window = memoryview(b"")
-
-    def view(self, position: int, length: int) -> memoryview:
-        """The bytes from `position` on: `length` of them, or fewer at the end of the file."""
-        end = min(position + length, self.size)
-        if not self._start <= position <= end <= self._start + len(self._window):
-            self._map(position, end)
-        return self._window[position - self._start : max(end, position) - self._start]
-
-    def _map(self, position: int, end: int) -> None:
-        start = position - position % mmap.ALLOCATIONGRANULARITY
-        end = max(end, min(start + SMALLEST_WINDOW, self.size))
-        if end <= start:
-            self._start, self._window = position, memoryview(b"")
-            return
-        # To touch a mapped page behind the end of its file ends the process.
-        if os.fstat(self._descriptor).st_size < end:
-            raise DumpError(f"{self._path}: became shorter while it was read: take a dump first, then read it")
-        mapped = mmap.mmap(self._descriptor, end - start, prot=mmap.PROT_READ, offset=start)
-        self._start, self._window = start, memoryview(mapped)
-
-    def __enter__(self) -> LocalSegment:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._window = memoryview(b"")
-        os.close(self._descriptor)
+    return address(text).uri if is_address(text) else str(local_path(text))
 
 
-def _descriptor(path: str) -> int:
-    # A pipe that took the place of a file since the dump was listed must not block.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise DumpError(f"{path}: is no longer a regular file")
-    return descriptor
+def opened_segment(path: str) -> LocalSegment:
+    """A file to be looked at anywhere, in bounded memory. `OSError` as by `open`; `StoreError`."""
+    return StoredSegment(address(path)) if is_address(path) else LocalSegment(path)
 
 
 def regular_file(path: str) -> BinaryIO:
-    """A local file to be read from its start on. `OSError` as by `open`."""
-    return cast(BinaryIO, os.fdopen(_descriptor(path), "rb", buffering=0))
+    """A file to be read from its start on. `OSError` as by `open`; `StoreError`, then and while it is read."""
+    if is_address(path):
+        return cast(BinaryIO, StoredStream(address(path)))
+    return cast(BinaryIO, os.fdopen(descriptor(path), "rb", buffering=0))
 
 
 def small_content(path: str, largest: int) -> bytes:
-    """The whole content of a file that is known to be small. `FormatError` if it is larger, `OSError` as by `open`."""
+    """The whole content of a file that is known to be small.
+
+    `FormatError` if it is larger, `OSError` as by `open`, `StoreError`.
+    """
+    if is_address(path):
+        content = start_of(address(path), largest)
+        if len(content) > largest:
+            raise FormatError(f"too many bytes: {largest} are read")
+        return content
     with LocalSegment(path) as file:
         if file.size > largest:
             raise FormatError(f"{file.size} bytes are too many: {largest} are read")

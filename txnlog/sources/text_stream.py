@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from txnlog.errors import FormatError
 from txnlog.format.dump_text import HEADING, is_dump_text
+from txnlog.sources.object_store import is_address
 from txnlog.sources.opener import regular_file
 
 # Smaller ones are slower, larger ones take more memory.
@@ -113,8 +114,11 @@ def sections(path: str, part: Part) -> Iterator[Section]:
 
 
 def parts(path: str, size: int) -> list[Part]:
-    """How a text may be read by several tasks: by sections, and long ones by batches."""
-    if size <= SPLIT:
+    """How a text may be read by several tasks: by sections, and long ones by batches.
+
+    To find where they start is to read all of it, which costs too much from an object store.
+    """
+    if size <= SPLIT or is_address(path):
         return [WHOLE]
     with regular_file(path) as file:
         if _Decoded(file).is_changed:

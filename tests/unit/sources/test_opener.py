@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.writer import put
 from txnlog.errors import DumpError
-from txnlog.sources.opener import SMALLEST_WINDOW, LocalSegment, local_path
+from txnlog.sources.local import SMALLEST_WINDOW, LocalSegment, local_path
 
 
 def test_a_folder_is_named_by_a_path_or_a_uri(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_folder_is_named_by_a_path_or_a_uri(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("s3://bucket/dump", "not from s3:"),
+        ("http://host/dump", "not from http:"),
         ("dbfs:/dump", "not from dbfs:"),
         ("/no/caf\udce9", "Spark takes UTF-8 only"),
         ("/no/such/folder", "/no/such/folder: there is no such folder"),

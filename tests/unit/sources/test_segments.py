@@ -24,7 +24,7 @@ from tests.writer import (
 )
 from txnlog.schema import arrow_schema
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
-from txnlog.sources.opener import LocalSegment
+from txnlog.sources.local import LocalSegment
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level, segment_batches
 

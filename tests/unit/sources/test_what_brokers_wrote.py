@@ -14,7 +14,7 @@ import pytest
 
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.inventory import FileKind, inventory
-from txnlog.sources.opener import LocalSegment
+from txnlog.sources.local import LocalSegment
 from txnlog.sources.segments import Level, segment_batches
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"

@@ -1,0 +1,258 @@
+"""Objects of S3, Google Cloud Storage, Azure and HDFS through pyarrow's file systems, in few and large requests.
+
+Credentials are taken where the store's own library looks for them: from the environment, a profile, the machine's role.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from txnlog.errors import DumpError, StoreError
+from txnlog.sources.local import LocalSegment
+
+# What Spark and Hadoop call a store, and what pyarrow calls it.
+SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
+# Settings of pyarrow's file systems that are no secrets; the address of a dump stands in the tables.
+SETTINGS = frozenset(
+    {
+        "region", "scheme", "endpoint_override", "tls_ca_file_path",
+        "project_id", "retry_limit_seconds",
+        "enable_tls", "blob_storage_authority", "dfs_storage_authority", "blob_storage_scheme", "dfs_storage_scheme",
+        "credential_kind", "tenant_id", "client_id",
+        "kerb_ticket", "replication",
+    }
+)  # fmt: skip
+# What one request asks for: at 100 MB/s a third of a second, next to which the time of a request itself is little.
+BLOCK = 32 << 20
+# Of most texts, and of all that are none, only the beginning is looked at.
+FIRST_BLOCK = 256 << 10
+LONGEST_REASON = 300
+HOW = "docs/object-stores.md says how to name it"
+
+
+class Address(NamedTuple):
+    """Where an object or a folder is: the store without a path (`s3://bucket?region=…`), and the path in it."""
+
+    store: str
+    key: str
+
+    def __str__(self) -> str:
+        """The address for people, without settings."""
+        return f"{self.store.partition('?')[0]}/{self.key}"
+
+    @property
+    def uri(self) -> str:
+        """The address as text, from which `address` makes it again."""
+        store, mark, query = self.store.partition("?")
+        return f"{store}/{quote(self.key)}{mark}{query}"
+
+
+class Stored(NamedTuple):
+    """An object below a folder: how it is opened, its path relative to the folder, its size in bytes."""
+
+    uri: str
+    relative: str
+    size: int
+
+
+def is_address(text: str) -> bool:
+    """Whether a text names a place in an object store, rather than a local path."""
+    return "://" in text and text.partition("://")[0].lower() in SCHEMES
+
+
+def address(text: str) -> Address:
+    """The address that a URI names; `DumpError`, which repeats no secret, for one that cannot be used."""
+    try:
+        parts = urlsplit(text, allow_fragments=False)
+    except ValueError as error:
+        raise DumpError(f"an address that starts with {text.partition('://')[0]}:// is none: {error}; {HOW}") from error
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    if parts.password is not None or (parts.username and parts.scheme in ("s3", "s3a")):
+        raise DumpError(f"{shown}: no credentials in an address: it is written to the tables; {HOW}")
+    if not parts.netloc:
+        raise DumpError(f"{shown}: names no bucket, container or host; {HOW}")
+    unknown = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} - SETTINGS
+    if unknown:
+        raise DumpError(f"{shown}: {', '.join(sorted(unknown))} cannot be set in an address; {HOW}")
+    query = f"?{parts.query}" if parts.query else ""
+    return Address(f"{SCHEMES[parts.scheme]}://{parts.netloc}{query}", unquote(parts.path).strip("/"))
+
+
+def objects(root: Address) -> list[Stored]:
+    """All objects below a folder, by one recursive listing. `StoreError` where there are none or they cannot be had."""
+    with _requests(root):
+        store, base = _store(root.store)
+        folder = _path(base, root.key)
+        infos = store.get_file_info(fs.FileSelector(folder, recursive=True))
+    files = [info for info in infos if info.is_file]
+    if not files:
+        raise StoreError(f"{root}: there is no such folder, or nothing is in it")
+    start = len(folder.rstrip("/")) + 1
+    return [_stored(root, info.path[start:], info.size) for info in files]
+
+
+def _stored(root: Address, relative: str, size: int) -> Stored:
+    return Stored(Address(root.store, f"{root.key}/{relative}".lstrip("/")).uri, relative, size)
+
+
+class StoredSegment(LocalSegment):
+    """An object, fetched block by block as it is looked at into a file without a name, which is mapped.
+
+    Each byte is asked for at most once, whatever looks back; disk space is bounded by the object, memory by a block.
+    """
+
+    def __init__(self, place: Address) -> None:
+        self._place = place
+        self._object = _opened(place)
+        self.size = self._object.size()
+        self._descriptor = _scratch(place, self.size)
+        self._path = str(place)
+        self._start = 0
+        self._window = memoryview(b"")
+        self._missing = set(range(-(-self.size // BLOCK)))
+
+    def _provide(self, start: int, end: int) -> None:
+        for block in range(start // BLOCK, -(-end // BLOCK)):
+            if block in self._missing:
+                self._fetch(block * BLOCK)
+                self._missing.remove(block)
+
+    def _fetch(self, start: int) -> None:
+        content = _content(self._place, self._object, start, min(BLOCK, self.size - start))
+        left = memoryview(content)
+        while left:
+            # A disk that is nearly full takes a part before it refuses the rest.
+            with _room_for(self._place):
+                written = os.pwrite(self._descriptor, left, start)
+            left, start = left[written:], start + written
+
+
+class StoredStream(io.RawIOBase):
+    """An object from its start on: one request at a time, one block in memory."""
+
+    def __init__(self, place: Address) -> None:
+        self._place = place
+        self._object = _opened(place)
+        self._size = self._object.size()
+        self._position = self._start = 0
+        self._block = memoryview(b"")
+        self._next = FIRST_BLOCK
+
+    def readable(self) -> bool:
+        """It is read only."""
+        return True
+
+    def seekable(self) -> bool:
+        """Formats are told by the first bytes, which are then read again."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte. Counted from the start only."""
+        if whence != os.SEEK_SET:
+            raise io.UnsupportedOperation("only from the start")
+        self._position = offset
+        return offset
+
+    def tell(self) -> int:
+        """The byte that is read next."""
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """What is left of the block, at most as much as the buffer holds; 0 at the end."""
+        target = memoryview(buffer).cast("B")
+        if not self._start <= self._position < self._start + len(self._block):
+            self._fetch()
+        at = self._position - self._start
+        piece = self._block[at : at + len(target)]
+        target[: len(piece)] = piece
+        self._position += len(piece)
+        return len(piece)
+
+    def _fetch(self) -> None:
+        self._start = self._position
+        length = max(min(self._next, self._size - self._start), 0)
+        self._block = memoryview(_content(self._place, self._object, self._start, length))
+        self._next = min(8 * self._next, BLOCK)
+
+
+def start_of(place: Address, length: int) -> bytes:
+    """The first bytes of an object; one byte more than `length` where there are more. `StoreError`."""
+    opened = _opened(place)
+    return bytes(memoryview(_content(place, opened, 0, min(length + 1, opened.size()))))
+
+
+def _opened(place: Address) -> Any:
+    with _requests(place):
+        store, base = _store(place.store)
+        return store.open_input_file(_path(base, place.key))
+
+
+def _content(place: Address, opened: Any, start: int, length: int) -> Any:
+    """A buffer with `length` bytes from `start` on, by one request."""
+    if length == 0:
+        return b""
+    with _requests(place):
+        opened.seek(start)
+        content = opened.read_buffer(length)
+    if len(content) < length:
+        raise StoreError(f"{place}: became shorter while it was read: take a dump first, then read it")
+    return content
+
+
+@cache
+def _store(store: str) -> tuple[Any, str]:
+    """The file system, once a process: it keeps its connections. And the path of its root."""
+    root, mark, query = store.partition("?")
+    opened: tuple[Any, str] = fs.FileSystem.from_uri(f"{root}/{mark}{query}")
+    return opened
+
+
+def _path(base: str, key: str) -> str:
+    return f"{base.rstrip('/')}/{key}".rstrip("/") or "/"
+
+
+@contextmanager
+def _requests(place: Address) -> Iterator[None]:
+    """What fails for good, after the library's own retries, becomes one line that names the place."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StoreError(f"{place}: there is no such object or folder") from error
+    except (OSError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())[:LONGEST_REASON]
+        raise StoreError(f"{place}: {reason}") from error
+
+
+def _scratch(place: Address, size: int) -> int:
+    """The descriptor of a file without a name, which goes with its last descriptor, however the process ends."""
+    with _room_for(place), tempfile.TemporaryFile(dir=_scratch_folder()) as file:
+        file.truncate(size)
+        return os.dup(file.fileno())
+
+
+def _scratch_folder() -> str:
+    """Where Spark lets its workers write, else where Python does."""
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
+    return folder if folder and Path(folder).is_dir() else tempfile.gettempdir()
+
+
+@contextmanager
+def _room_for(place: Address) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{place}: cannot be kept in {_scratch_folder()} while it is read: {error.strerror}: name a larger disk"
+            " with spark.local.dir or TMPDIR"
+        ) from error
