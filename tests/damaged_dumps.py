@@ -24,11 +24,13 @@ from txnlog.format.coordinator import TOPIC
 from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.schema import arrow_schema
 from txnlog.settle import settled
-from txnlog.sources.data_sources import SOURCES, DumpSource, TransactionStatesSource
+from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
 from txnlog.sources.inventory import DumpFile, Inventory, inventory
+from txnlog.sources.logs import LogFiles
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
+STRUCTURES = {name_of(source): source.row for source in SOURCES}
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ class Judged:
 
 def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
     """The rows that a file has in each frame, as the job's data sources read them."""
-    return {name_of(source): list(source({}).rows([file])) for source in SOURCES if _reads(source, file)}
+    return {
+        name_of(source): list(source({}).rows([LogFiles((file,)) if source is EvidenceSource else file]))
+        for source in SOURCES
+        if _reads(source, file)
+    }
 
 
 def _reads(source: type[DumpSource], file: DumpFile) -> bool:
@@ -73,7 +79,7 @@ class Versions:
         self.inventory: Inventory = inventory(self.root)
         self.files = {file.file: file for file in self.inventory.files}
         self.names: dict[str, list[str]] = {self.whole: []}
-        self.damaged: dict[str, list[pa.RecordBatch]] = {name: [] for name in FRAMES}
+        self.damaged: dict[str, list[pa.RecordBatch]] = {name: [] for name in STRUCTURES}
         self.seen = set[bytes]()
         self.count = 0
 
@@ -118,7 +124,7 @@ class Versions:
         versions = spark.createDataFrame(list(self.names.items()), "cluster string, damaged_files array<string>")
         whole = [rows_of(file) for file in self.files.values()]
         frames = {}
-        for name, structure in FRAMES.items():
+        for name, structure in STRUCTURES.items():
             schema = arrow_schema(structure)
             others = pa.Table.from_batches([batch for rows in whole for batch in rows.get(name, [])], schema)
             damaged = pa.Table.from_batches(self.damaged[name], schema).combine_chunks()
@@ -128,15 +134,27 @@ class Versions:
         return frames
 
 
+def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
+    """The facts of all versions. As by `--full`: of damage in what is not needed nobody would know."""
+    named = {name: frames[name] for name in FRAMES if name != "dump_files"}
+    return Facts(
+        **named,
+        runs=frames["evidence"].where("fact <> 'file'"),
+        markers=lambda wanted: frames["batches"],
+        dump_files=frames["dump_files"],
+        log_dirs=log_dirs,
+    )
+
+
 def judged(spark: SparkSession, dumps: list[Versions]) -> Judged:
     """The verdicts on all versions of all of the dumps: Spark takes hardly longer for many than for one."""
     each = [versions.frames(spark) for versions in dumps]
-    frames = {name: reduce(DataFrame.unionByName, (frame[name] for frame in each)).persist() for name in FRAMES}
+    frames = {name: reduce(DataFrame.unionByName, (frame[name] for frame in each)).persist() for name in STRUCTURES}
     names = [name for versions in dumps for name in versions.names]
     rows = [row for versions in dumps for row in versions.log_dirs()]
     log_dirs = spark.createDataFrame(rows, LOG_DIR_SCHEMA).persist()
     try:
-        found = detect(Facts(**frames, log_dirs=log_dirs), Thresholds(), settled)
+        found = detect(facts(frames, log_dirs), Thresholds(), settled)
         return Judged(
             by_cluster(open_transaction_rows(found.transactions), names),
             by_cluster(frames["dump_files"].where("array_contains(damaged_files, file)"), names),

@@ -13,11 +13,13 @@ from pyspark.sql.types import StructType
 
 from tests.logs_as_rows import CoordinatorLog, PartitionLog, Rows
 from tests.logs_in_words import MINUTE, START
+from tests.replay_rows import replay_rows
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
-from txnlog.sources.data_sources import SOURCES, DumpSource
+from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpSource, EvidenceSource
+from txnlog.sources.rows import BatchRow
 
 
 def name_of(source: type[DumpSource]) -> str:
@@ -26,7 +28,7 @@ def name_of(source: type[DumpSource]) -> str:
 
 
 COORDINATOR_TOPIC = "__transaction_state"
-FRAMES = {name_of(source): source.row for source in SOURCES}
+FRAMES = {name_of(source): source.row for source in SOURCES if source not in (BatchesSource, EvidenceSource)}
 LOG_DIRS = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
     "transaction_max_timeout_ms bigint, coordinator_partitions int"
@@ -98,9 +100,9 @@ def detected(spark: SparkSession, cases: list[Case]) -> Found:
 
 def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     """The facts of all cases, each in a cluster by its id."""
-    rows, remembered, sightings = Rows(), [], []
+    remembered, sightings = [], []
+    rows = rows_of(cases := list(cases))
     for case in cases:
-        _add(rows, case)
         if case.remembered:
             remembered.append((case.id, 7, case.remembered))
         if case.seen:
@@ -108,12 +110,28 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
             sightings.append((case.id, "orders", 0, 7, 0, batches, size, START + int(minutes * MINUTE)))
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
+    batches = _frame(spark, rows.batches, spark_schema(BatchRow))
     return Facts(
         **frames,
+        runs=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
+        markers=lambda wanted: batches,
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
         sightings=spark.createDataFrame(sightings, SIGHTINGS),
     )
+
+
+def rows_of(cases: Iterable[Case]) -> Rows:
+    """The rows of all cases, each in a cluster by its id."""
+    rows = Rows()
+    for case in cases:
+        _add(rows, case)
+    return rows
+
+
+def batches_of(spark: SparkSession, cases: Iterable[Case]) -> DataFrame:
+    """The batches of all cases: rows of `BatchRow`."""
+    return _frame(spark, rows_of(cases).batches, spark_schema(BatchRow))
 
 
 def by_cluster(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:

@@ -28,6 +28,7 @@ class DetectOptions:
     coordinator_partitions: int | None = None
     topic_partition: str | None = None
     accept_compacted_history: bool = False
+    full: bool = False
 
 
 class Option(NamedTuple):
@@ -100,6 +101,7 @@ OPTIONS = (
         "",
         "offer transactions that no coordinator knows for abort although its log was compacted since they began",
     ),
+    Option("full", _flag, "", "read all of every log, and not only what follows the newest producer snapshot"),
 )
 _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")

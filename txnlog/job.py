@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
 import time
 import uuid
@@ -27,9 +28,11 @@ from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
 from txnlog.sources import reading
+from txnlog.sources.evidence import FILE
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
+from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text import check_partition
 from txnlog.tables.changes import (
     OPERATION,
@@ -103,7 +106,8 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"), only_writer(store.root):
         store.ensure()
-    with _kept(_with_memory(facts_of(spark, options, dump), store, clusters)) as facts:
+    with _keeping() as keep:
+        facts = _with_memory(facts_of(spark, options, dump, keep), store, clusters)
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
             _check_times(options, detection)
@@ -142,22 +146,52 @@ def _write(
         return _write_runs(store, options, _runs(facts, detection, found), started, steps)
 
 
-def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
-    """The facts of a dump, and nothing of earlier runs."""
+def facts_of(
+    spark: SparkSession,
+    options: DetectOptions,
+    dump: Inventory,
+    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+) -> Facts:
+    """The facts of a dump, and nothing of earlier runs. `keep` gives back a frame that is not computed twice."""
     shared: dict[str, Any] = {
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
     }
+    evidence = keep(reading.evidence(spark, options.dump, options.full, **shared))
     return Facts(
-        batches=reading.batches(spark, options.dump, **shared),
-        transaction_states=reading.transaction_states(spark, options.dump, **shared),
+        runs=evidence.where(f"fact <> '{FILE}'").select(*spark_schema(ReplayRow).names),
+        markers=_markers_of(spark, options, shared),
+        dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
+        transaction_states=keep(reading.transaction_states(spark, options.dump, **shared)),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),
-        dump_files=reading.dump_files(spark, options.dump, **shared),
         log_dirs=spark.createDataFrame([log_dir_row(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
     )
+
+
+def _markers_of(
+    spark: SparkSession, options: DetectOptions, shared: dict[str, Any]
+) -> Callable[[DataFrame], DataFrame]:
+    """All markers of some open transactions: they are few, and what is read to find them is, too."""
+
+    def markers(wanted: DataFrame) -> DataFrame:
+        found = wanted.select("topic", "partition", "producer_id").collect()
+        if not found:
+            return spark.createDataFrame([], spark_schema(BatchRow))
+        partitions = sorted({f"{glob.escape(row['topic'])}-{row['partition']}" for row in found})
+        producers = sorted({row["producer_id"] for row in found})
+        return reading.batches(
+            spark,
+            options.dump,
+            level="markers",
+            partitions=",".join(partitions),
+            producers=",".join(map(str, producers)),
+            **shared,
+        )
+
+    return markers
 
 
 def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
@@ -171,19 +205,22 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
 
 
 @contextmanager
-def _kept(facts: Facts) -> Iterator[Facts]:
-    """The facts; the frames that are used several times are kept in memory or on disk meanwhile."""
-    names = ("batches", "transaction_states", "dump_files")
+def _keeping() -> Iterator[Callable[[DataFrame], DataFrame]]:
+    """Keeps the frames it is given, which are used several times, in memory or on disk meanwhile."""
+    kept: list[DataFrame] = []
+
+    def keep(frame: DataFrame) -> DataFrame:
+        try:
+            kept.append(frame.persist())
+        except PySparkException:
+            # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
+            return frame
+        return kept[-1]
+
     try:
-        kept = {name: getattr(facts, name).persist() for name in names}
-    except PySparkException:
-        # Serverless compute keeps nothing: frames are computed anew each time, which is slower and just as right.
-        yield facts
-        return
-    try:
-        yield dataclasses.replace(facts, **kept)
+        yield keep
     finally:
-        for frame in kept.values():
+        for frame in kept:
             frame.unpersist()
 
 

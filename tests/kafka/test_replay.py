@@ -110,8 +110,9 @@ def replayed(spark: SparkSession, dump: Path) -> Replayed:
     snapshots = reading.producer_snapshots(spark, str(dump))
     files = settled(reading.dump_files(spark, str(dump)))
     copies = settled(chosen_copies(partition_copies(files, reading.checkpoints(spark, str(dump)))))
-    found = settled(open_transactions(batches, snapshots, copies)).withColumn("last_activity", F.lit(0))
-    stuck = held_back(found, batches, copies).select("partition", "last_stable_offset")
+    runs = reading.evidence(spark, str(dump)).where("fact <> 'file'").persist()
+    found = settled(open_transactions(runs, snapshots, copies)).withColumn("last_activity", F.lit(0))
+    stuck = held_back(found, runs, copies).select("partition", "last_stable_offset")
     ends = copies.join(stuck, "partition", "left").select(
         "partition", F.coalesce("last_stable_offset", "log_end_offset"), "log_end_offset"
     )

@@ -6,7 +6,7 @@ coordinators write), before what a broker stamped after it, and not before the c
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
@@ -14,49 +14,71 @@ from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
-WRITTEN_BY_BROKERS = ("__transaction_state", "__consumer_offsets")
+# Only a marker of the epoch that the coordinator prepared can be one of several of the same epoch.
+NEEDS_NEIGHBOURS = "listing.prepared IS NOT NULL AND last_marker.producer_epoch = listing.prepared.epoch"
 
 
-def broker_times(batches: DataFrame, copies: DataFrame) -> DataFrame:
-    """The batches of the chosen copies whose time is a broker's."""
-    by_broker = F.expr(f"{IS_MARKER} OR timestamp_type = 'LogAppendTime'")
-    chosen = copies.select(*COPY)
-    return (
-        batches.where("crc_valid")
-        .where(within_calendar("max_timestamp").isNotNull())
-        .where(by_broker | F.col("topic").isin(*WRITTEN_BY_BROKERS))
-        .join(F.broadcast(chosen), [*COPY], "left_semi")
-        .select(
-            *PARTITION,
-            F.col("base_offset").alias("stamp_offset"),
-            F.col("max_timestamp").alias("stamp"),
-            F.col("producer_id").alias("stamp_producer_id"),
-            F.col("producer_epoch").alias("stamp_epoch"),
-            F.expr(IS_MARKER).alias("stamp_is_marker"),
-        )
-    )
+def with_bounds(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add the brokers' times around each open transaction: what its own file knows, and the files before and behind.
 
-
-def with_bounds(transactions: DataFrame, stamps: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """Add the broker's times around each open transaction, and how many markers its last row of neighbours got."""
-    earlier, later = F.expr("stamp_offset < last_batch_offset"), F.expr("stamp_offset > last_batch_offset")
-    is_neighbour = (
-        F.expr("stamp_is_marker AND stamp_producer_id = producer_id")
-        & (F.col("stamp_epoch") == F.col("listing.prepared.epoch"))
-        & (F.col("stamp") >= F.col("neighbours_from") - clock_skew_ms)
-    )
+    `stamp_before_start`, `stamp_before` (its last batch) and `stamp_after` (that), ms; null where there are none.
+    """
+    is_before = F.expr("if(first_part IS NULL, next_part <= start_offset, part < first_part)")
+    is_behind = F.expr("part > coalesce(last_part, start_offset)")
+    is_before_last = F.expr("if(last_part IS NULL, next_part <= last_batch_offset, part < last_part)")
     bounds = (
-        transactions.select(*KEY, "start_offset", "last_batch_offset", "listing", "neighbours_from")
-        .join(stamps, [*PARTITION], "inner")
+        transactions.select(*KEY, "start_offset", "last_batch_offset", "first_part", "last_part")
+        .join(_files(runs, copies), [*PARTITION], "inner")
         .groupBy(*KEY)
         .agg(
-            F.max(F.when(F.expr("stamp_offset < start_offset"), F.col("stamp"))).alias("stamp_before_start"),
-            F.max(F.when(earlier, F.col("stamp"))).alias("stamp_before"),
-            F.min(F.when(later, F.col("stamp"))).alias("stamp_after"),
-            F.count_if(is_neighbour).alias("neighbour_markers"),
+            F.max(F.when(is_before, F.col("latest"))).alias("before_files_start"),
+            F.max(F.when(is_before_last, F.col("latest"))).alias("before_files"),
+            F.min(F.when(is_behind, F.col("earliest"))).alias("behind_files"),
         )
     )
-    return transactions.join(bounds, [*KEY], "left").withColumn(
+    return (
+        transactions.join(F.broadcast(bounds), [*KEY], "left")
+        .withColumn("stamp_before_start", F.greatest("stamp_before_start", "before_files_start"))
+        .withColumn("stamp_before", F.greatest("stamp_before", "before_files"))
+        .withColumn("stamp_after", F.least("stamp_after", "behind_files"))
+        .drop("first_part", "last_part", "before_files_start", "before_files", "behind_files")
+    )
+
+
+def _files(runs: DataFrame, copies: DataFrame) -> DataFrame:
+    """The files of the chosen copies: where each begins, where the next one does, and the brokers' times in it."""
+    order = Window.partitionBy(*PARTITION).orderBy("part")
+    return (
+        runs.where("fact = 'sums'")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .select(
+            *PARTITION,
+            "part",
+            F.lead("part").over(order).alias("next_part"),
+            F.col("stamp_before_start").alias("latest"),
+            F.col("stamp_after").alias("earliest"),
+        )
+    )
+
+
+def with_neighbours(transactions: DataFrame, markers: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """Add `neighbour_markers`: how many markers the last row of neighbours of each transaction got here.
+
+    `markers` are rows of `BatchRow`: at least the markers of those that `NEEDS_NEIGHBOURS` names.
+    """
+    pairs = transactions.where(NEEDS_NEIGHBOURS).select(
+        *KEY, F.col("listing.prepared.epoch").alias("producer_epoch"), "neighbours_from"
+    )
+    counted = (
+        markers.where(f"crc_valid AND {IS_MARKER}")
+        .where(within_calendar("max_timestamp").isNotNull())
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .join(F.broadcast(pairs), [*KEY, "producer_epoch"], "inner")
+        .where(F.col("max_timestamp") >= F.col("neighbours_from") - clock_skew_ms)
+        .groupBy(*KEY)
+        .agg(F.count("*").alias("neighbour_markers"))
+    )
+    return transactions.join(F.broadcast(counted), [*KEY], "left").withColumn(
         "neighbour_markers", F.coalesce("neighbour_markers", F.lit(0))
     )
 

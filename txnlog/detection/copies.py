@@ -10,6 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 NOTHING_FOLLOWS = 2**63 - 1
+# Segments below the newest producer snapshot. Those that cannot be read have `damaged_to`.
+IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
 
@@ -76,7 +78,11 @@ def _with_neighbours(segments: DataFrame) -> DataFrame:
     order = Window.partitionBy(*COPY).orderBy("base_offset", "file")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     after = order.rowsBetween(1, Window.unboundedFollowing)
-    end_before = F.max(F.coalesce(F.col("last_offset") + 1, "base_offset")).over(before)
+    # What was not needed was not read: a broker believes that it reaches to the next segment, and so do we.
+    next_one = F.lead("base_offset").over(order)
+    unread_end = F.when(F.expr(IS_NOT_NEEDED), F.coalesce(next_one, "base_offset"))
+    segments = segments.withColumn("end", F.coalesce(F.col("last_offset") + 1, unread_end, "base_offset"))
+    end_before = F.max("end").over(before)
     follows = F.min(F.coalesce("first_offset", "base_offset")).over(after)
     return (
         segments.withColumn("end_before", F.coalesce(end_before, "base_offset"))

@@ -6,6 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.coordinator import current_states, histories, listings, producer_ids
+from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
 
@@ -80,7 +82,7 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     )
 
 
-def with_pending(transactions: DataFrame, states: DataFrame, stamps: DataFrame, clock_skew_ms: int) -> DataFrame:
+def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
     """Add `pending_partitions`: where a Prepare* transaction still owes its marker, as far as the dump shows.
 
     Listed are all its partitions; those with a marker of the producer id since are done.
@@ -99,7 +101,16 @@ def with_pending(transactions: DataFrame, states: DataFrame, stamps: DataFrame, 
             "listed.*",
         )
     )
-    markers = stamps.where("stamp_is_marker").withColumnRenamed("stamp_producer_id", "producer_id")
+    markers = (
+        runs.where("fact = 'marker'")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .select(
+            *PARTITION,
+            "producer_id",
+            F.col("producer_epoch").alias("stamp_epoch"),
+            within_calendar("last_timestamp").alias("stamp"),
+        )
+    )
     is_done = F.expr(f"stamp_epoch >= producer_epoch AND stamp >= last_update_timestamp - {clock_skew_ms}")
     pending = (
         listed.join(markers, ["cluster", "topic", "partition", "producer_id"], "left")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.clock import broker_times, with_activity, with_bounds, with_sightings
+from txnlog.detection.clock import NEEDS_NEIGHBOURS, with_activity, with_bounds, with_neighbours, with_sightings
 from txnlog.detection.coordinator import chosen_states, coordinator_coverage
-from txnlog.detection.copies import PARTITION, chosen_copies, partition_copies
+from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
 from txnlog.detection.replay import open_transactions
@@ -22,13 +22,17 @@ from txnlog.detection.verdicts import Thresholds, with_verdicts
 class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
+    `runs` are rows of `ReplayRow`. `markers` gives back rows of `BatchRow`: at least all markers of the open
+    transactions (columns of `COPY` and producer_id) that it is given, from the whole log.
+
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions. `remembered` has (cluster, producer_id, transactional_id)
     of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
     transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms).
     """
 
-    batches: DataFrame
+    runs: DataFrame
+    markers: Callable[[DataFrame], DataFrame]
     transaction_states: DataFrame
     producer_snapshots: DataFrame
     aborted_transactions: DataFrame
@@ -65,22 +69,23 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     readable = states.where("problem IS NULL")
     coverage = settle(coordinator_coverage(states, copies, times))
     clusters = settle(_clusters(facts.log_dirs))
-    stamps = broker_times(facts.batches, copies)
-    found = settle(open_transactions(facts.batches, facts.producer_snapshots, copies))
+    found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
     placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
+    neighbours = facts.markers(known.where(NEEDS_NEIGHBOURS).select(*COPY, "producer_id"))
     dated = settle(
-        known.transform(with_bounds, stamps, skew_ms)
+        known.transform(with_bounds, facts.runs, copies)
+        .transform(with_neighbours, neighbours, copies, skew_ms)
         .transform(with_sightings, facts.sightings)
         .transform(with_activity, skew_ms)
     )
     judged = settle(
         dated.transform(with_index, facts.aborted_transactions, copies)
-        .transform(with_pending, readable, stamps, skew_ms)
+        .transform(with_pending, facts.runs, copies, skew_ms)
         .transform(with_remembered, facts.remembered)
         .transform(with_verdicts, thresholds)
     )
-    impact = held_back(judged, facts.batches, copies)
+    impact = held_back(judged, facts.runs, copies)
     return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times)
 
 

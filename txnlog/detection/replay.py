@@ -17,14 +17,13 @@ from txnlog.detection.times import within_calendar
 KEY = (*PARTITION, "producer_id")
 
 
-def open_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row per open transaction of the chosen `copies`.
+def open_transactions(runs: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row per open transaction of the chosen `copies`, by what their files add up to (`ReplayRow`).
 
     Seeded from the newest valid producer snapshot of each copy, which alone remembers transactions that start below
-    the log start offset; where both show one, the smaller start offset wins. A batch with a wrong checksum neither
-    opens nor closes.
+    the log start offset; where both show one, the smaller start offset wins.
     """
-    events = _events(batches, copies).unionByName(_seeds(snapshots, copies))
+    events = _run_events(runs, copies).unionByName(_run_seeds(snapshots, runs, copies))
     last_marker = F.max(F.when(F.col("marker_type").isNotNull(), _marker())).over(Window.partitionBy(*KEY))
     return (
         events.withColumn("last_marker", last_marker)
@@ -69,19 +68,7 @@ def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
     )
 
 
-_EVENT = (
-    "base_offset",
-    "producer_epoch",
-    "coordinator_epoch",
-    "marker_type",
-    "base_timestamp",
-    "max_timestamp",
-    "timestamp_type",
-    "record_count",
-    "size_in_bytes",
-    "file",
-    "position",
-)
+_EVENT = ("base_offset", "producer_epoch", "coordinator_epoch", "marker_type", "max_timestamp", "file", "position")
 
 
 def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
@@ -96,15 +83,64 @@ def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
             "producer_epoch",
             "coordinator_epoch",
             F.lit(None).cast("string").alias("marker_type"),
-            F.lit(None).cast("bigint").alias("base_timestamp"),
             F.col("timestamp").alias("max_timestamp"),
-            F.lit("CreateTime").alias("timestamp_type"),
-            F.lit(0).alias("record_count"),
-            F.lit(0).cast("bigint").alias("size_in_bytes"),
             "file",
             "position",
             F.lit(True).alias("is_seed"),
         )
+    )
+
+
+_OF_RUN = (
+    "first_timestamp",
+    "last_batch_offset",
+    "is_log_append_time",
+    "batches",
+    "records",
+    "size_in_bytes",
+    "lowest_producer_epoch",
+    "part",
+    "stamp_before_start",
+    "stamp_before",
+    "stamp_after",
+)
+
+
+def _run_events(runs: DataFrame, copies: DataFrame) -> DataFrame:
+    of_run = runs.withColumnsRenamed({"start_offset": "base_offset", "last_timestamp": "max_timestamp"})
+    return (
+        of_run.where("fact IN ('run', 'marker')")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .select(*KEY, *_EVENT, *_OF_RUN, F.lit(False).alias("is_seed"))
+    )
+
+
+def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+    """The seeds, with the brokers' times around the places at which they start."""
+    around = F.struct("part", "stamp_before_start", "stamp_after")
+    # The first file that reaches an anchor holds it; later ones begin behind it.
+    anchors = (
+        runs.where("fact = 'anchor'")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .groupBy(*PARTITION, F.col("start_offset").alias("base_offset"))
+        .agg(F.min_by(around, "part").alias("around"))
+    )
+    return (
+        _seeds(snapshots, copies)
+        .join(F.broadcast(anchors), [*PARTITION, "base_offset"], "left")
+        .select(
+            "*",
+            F.lit(None).cast("bigint").alias("first_timestamp"),
+            F.col("base_offset").alias("last_batch_offset"),
+            F.lit(False).alias("is_log_append_time"),
+            F.lit(0).cast("bigint").alias("batches"),
+            F.lit(0).cast("bigint").alias("records"),
+            F.lit(0).cast("bigint").alias("size_in_bytes"),
+            F.col("producer_epoch").alias("lowest_producer_epoch"),
+            "around.*",
+            F.col("around.stamp_before_start").alias("stamp_before"),
+        )
+        .drop("around")
     )
 
 
@@ -125,26 +161,31 @@ def _sums() -> list[Column]:
     order = F.struct("base_offset", "is_seed")
     first = F.struct(
         F.col("base_offset").alias("start_offset"),
-        F.coalesce(within_calendar("base_timestamp"), within_calendar("max_timestamp")).alias("first_timestamp"),
+        F.coalesce(within_calendar("first_timestamp"), within_calendar("max_timestamp")).alias("first_timestamp"),
         F.col("file").alias("opened_file"),
         F.col("position").alias("opened_position"),
+        F.col("part").alias("first_part"),
+        F.col("stamp_before_start").alias("stamp_before_start"),
     )
     # A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
     last = F.struct(
         within_calendar("max_timestamp").alias("last_timestamp"),
         F.col("producer_epoch"),
-        F.col("base_offset").alias("last_batch_offset"),
-        F.expr("timestamp_type = 'LogAppendTime'").alias("is_log_append_time"),
+        F.col("last_batch_offset"),
+        F.col("is_log_append_time"),
+        F.col("part").alias("last_part"),
+        F.col("stamp_before"),
+        F.col("stamp_after"),
     )
     return [
         F.min_by(first, order).alias("first"),
         F.max_by(last, F.struct(in_log, "base_offset")).alias("last"),
         F.any_value("last_marker").alias("last_marker"),
-        F.count_if(in_log).alias("batches"),
+        F.sum("batches").alias("batches"),
         _records(in_log).cast("bigint").alias("records"),
         F.sum("size_in_bytes").alias("bytes"),
         F.min(F.when(in_log, F.col("base_offset"))).alias("first_batch_offset"),
-        F.min("producer_epoch").alias("first_producer_epoch"),
+        F.min("lowest_producer_epoch").alias("first_producer_epoch"),
         F.min(F.when(F.col("is_seed"), F.col("base_offset"))).alias("snapshot_start_offset"),
         F.max(F.when(F.col("is_seed"), F.col("coordinator_epoch"))).alias("snapshot_coordinator_epoch"),
     ]
@@ -152,5 +193,5 @@ def _sums() -> list[Column]:
 
 def _records(in_log: Column) -> Column:
     """How many records there are; null where a text does not say how many a batch has."""
-    is_said = F.count_if(in_log & F.col("record_count").isNull()) == 0
-    return F.when(is_said, F.coalesce(F.sum(F.when(in_log, F.col("record_count"))), F.lit(0)))
+    is_said = F.count_if(in_log & F.col("records").isNull()) == 0
+    return F.when(is_said, F.coalesce(F.sum(F.when(in_log, F.col("records"))), F.lit(0)))

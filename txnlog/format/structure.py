@@ -11,7 +11,7 @@ import struct
 import types
 import typing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -74,3 +74,10 @@ def packed(structure: type) -> struct.Struct:
 def numpy_dtype(structure: type) -> np.dtype[np.void]:
     """The numpy dtype with the same layout as `packed`."""
     return np.dtype([(field.name, ">" + np.dtype(field.wire.code).str[1:]) for field in fields(structure)])
+
+
+def joined(name: str, *structures: type) -> type:
+    """A structure with the fields of all of them, each once, for rows that are of one of them: all may be null."""
+    hints = {field.name: field for structure in structures for field in fields(structure)}
+    annotations = {each.name: Annotated[Any | None, each.wire, each.meaning] for each in hints.values()}
+    return type(name, (), {"__annotations__": annotations, "__doc__": "Rows of several structures, side by side."})

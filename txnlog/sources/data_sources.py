@@ -6,10 +6,12 @@ They yield Arrow batches, list the dump on the driver and read it on the executo
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -18,6 +20,7 @@ from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.schema import spark_schema
 from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.evidence import EvidenceRow
 from txnlog.sources.files import (
     aborted_transaction_rows,
     checkpoint_rows,
@@ -25,6 +28,7 @@ from txnlog.sources.files import (
     producer_snapshot_rows,
 )
 from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
+from txnlog.sources.logs import LogFiles, evidence, logs
 from txnlog.sources.opener import dump_root, opened_segment
 from txnlog.sources.rows import (
     AbortedTransactionRow,
@@ -44,11 +48,23 @@ FILES_PER_TASK = 2_000
 WEIGHT_OF_TEXT = 4
 
 
+class Readable(Protocol):
+    """What a task reads: a file, or some that are read together."""
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is the output of `kafka-dump-log.sh`."""
+
+
 @dataclass
 class Task(InputPartition):
-    """The files that one task reads."""
+    """What one task reads."""
 
-    files: list[DumpFile]
+    files: list[Any]
 
 
 class _Reader(DataSourceReader):
@@ -58,7 +74,7 @@ class _Reader(DataSourceReader):
         self._source = source
 
     def partitions(self) -> list[InputPartition]:
-        return list(tasks([part for file in self._source.wanted_files() for part in _parts(file, self._source)]))
+        return list(tasks(self._source.readable()))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # An empty list of partitions still calls this once, with a stand-in.
@@ -66,12 +82,12 @@ class _Reader(DataSourceReader):
             yield from self._source.rows(partition.files)
 
 
-def tasks(files: list[DumpFile]) -> Iterator[Task]:
+def tasks(files: Sequence[Readable]) -> Iterator[Task]:
     """Files in groups of bounded bytes and number, in their order: neighbours share a task."""
-    group: list[DumpFile] = []
+    group: list[Readable] = []
     size = 0
     for file in files:
-        weight = file.size * (WEIGHT_OF_TEXT if file.is_text else 1)
+        weight = file.weight * (WEIGHT_OF_TEXT if file.is_text else 1)
         if group and (size + weight > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
             yield Task(group)
             group, size = [], 0
@@ -81,9 +97,9 @@ def tasks(files: list[DumpFile]) -> Iterator[Task]:
         yield Task(group)
 
 
-def _parts(file: DumpFile, source: DumpSource) -> list[DumpFile]:
+def _parts(file: DumpFile) -> list[DumpFile]:
     """The file, or if it is a long text the parts of it that can be read beside one another."""
-    if not file.is_text or file.skipped or not source.splits_texts:
+    if not file.is_text or file.skipped:
         return [file]
     try:
         found = parts(file.path, file.size)
@@ -125,6 +141,11 @@ class DumpSource(DataSource):
             raise OptionError(f"topic_partition {topic_partition!r} is not a partition such as orders-0")
         return inventory(dump_root(path), self.options.get("cluster"), topic_partition)
 
+    def readable(self) -> Sequence[Readable]:
+        """What is to be read, in pieces that can be read beside one another."""
+        wanted = self.wanted_files()
+        return [part for file in wanted for part in _parts(file)] if self.splits_texts else wanted
+
     def wanted_files(self) -> list[DumpFile]:
         kinds = (self.kind, FileKind.DUMP_TEXT)
         return [
@@ -139,7 +160,7 @@ class DumpSource(DataSource):
         patterns = [pattern.strip() for pattern in self.options.get("partitions", "*").split(",")]
         return _matches(file, patterns)
 
-    def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
+    def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
         raise AssertionError(f"{self.short_name} does not say how to read {len(files)} files")
 
 
@@ -148,7 +169,10 @@ def _matches(file: DumpFile, patterns: list[str]) -> bool:
 
 
 class BatchesSource(DumpSource):
-    """`txnlog_batches`: rows of `BatchRow`. Option `level`: all (default), transactional or markers."""
+    """`txnlog_batches`: rows of `BatchRow`.
+
+    Options: `level`: all (default), transactional or markers; `producers`: comma-separated producer ids (all).
+    """
 
     short_name, row, kind = "txnlog_batches", BatchRow, FileKind.SEGMENT
     splits_texts = True
@@ -157,12 +181,27 @@ class BatchesSource(DumpSource):
         level = self.options.get("level", Level.ALL.value)
         if level not in set(Level):
             raise OptionError(f"level {level!r} is not one of {', '.join(Level)}")
+        producers = self._producers()
         for file in files:
             if file.is_text:
-                yield from text_batches(file, Level(level), self.is_wanted)
+                for rows in text_batches(file, Level(level), self.is_wanted):
+                    yield (
+                        rows
+                        if producers is None
+                        else rows.filter(pc.is_in(rows["producer_id"], pa.array(sorted(producers))))
+                    )
                 continue
             with opened_segment(file.path) as segment:
-                yield from segment_batches(file, segment, Level(level))
+                yield from segment_batches(file, segment, Level(level), producers)
+
+    def _producers(self) -> frozenset[int] | None:
+        given = self.options.get("producers")
+        if given is None:
+            return None
+        ids = [each.strip() for each in given.split(",")]
+        if not all(each.isdecimal() for each in ids):
+            raise OptionError(f"producers {given!r} are not producer ids such as 1000,1001")
+        return frozenset(map(int, ids))
 
 
 class TransactionStatesSource(DumpSource):
@@ -228,6 +267,27 @@ class DumpFilesSource(DumpSource):
         yield from dump_file_rows(files)
 
 
+class EvidenceSource(DumpSource):
+    """`txnlog_evidence`: rows of `EvidenceRow`: those of `DumpFileRow`, and what each log adds up to for the replay.
+
+    Option `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
+    """
+
+    short_name, row = "txnlog_evidence", EvidenceRow
+
+    def readable(self) -> Sequence[Readable]:
+        found: list[LogFiles] = []
+        for group in logs(self.wanted_files(), self.options.get("full", "false") != "true"):
+            found.append(group)
+            found += [
+                LogFiles((part,), sums_only=True) for file in group.files if file.is_text for part in _parts(file)
+            ]
+        return found
+
+    def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
+        yield from evidence(files)
+
+
 SOURCES = (
     BatchesSource,
     TransactionStatesSource,
@@ -235,4 +295,5 @@ SOURCES = (
     AbortedTransactionsSource,
     CheckpointsSource,
     DumpFilesSource,
+    EvidenceSource,
 )

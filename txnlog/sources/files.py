@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
+from txnlog.format.control_batches import Controls
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.scan import Run
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
 from txnlog.format.structure import fields, packed
 from txnlog.format.transaction_index import aborted_transactions
@@ -43,14 +45,19 @@ _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
 
 def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     """Rows of `DumpFileRow`, whatever happens to a file."""
-    rows = (row for file in files for row in _rows(file))
+    rows = (row for file in files for row in file_rows(file))
     yield from record_batches(DumpFileRow, (tuple(row[name] for name in _NAMES) for row in rows))
 
 
-def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
-    """One row, or of a text one for each file that was printed."""
+def file_rows(
+    file: DumpFile, also: Callable[[Run, Controls], None] = lambda run, found: None
+) -> Iterator[dict[str, Any]]:
+    """One row of `DumpFileRow`, or of a text one for each file that was printed.
+
+    `also` is shown what a segment holds (`segment_summary`).
+    """
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
-        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
+        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file, also)
         return
     rows: list[dict[str, Any]] = []
     follows_others = False
@@ -74,6 +81,12 @@ def _rows(file: DumpFile) -> Iterator[dict[str, Any]]:
     yield from rows
 
 
+def unread_row(file: DumpFile, why: str) -> dict[str, Any]:
+    """The row of a file that nobody needs to read."""
+    known = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file)
+    return known | {"bytes_skipped": file.size, "problem": why}
+
+
 def _known_without_reading(file: DumpFile) -> dict[str, Any]:
     return {
         "kind": file.kind.value,
@@ -88,7 +101,7 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
     }
 
 
-def _read(file: DumpFile) -> dict[str, Any]:
+def _read(file: DumpFile, also: Callable[[Run, Controls], None]) -> dict[str, Any]:
     if file.skipped:
         # A folder that cannot be opened, or a link, hides a log; what lies in it is unknown up to any offset.
         hidden = file.kind is FileKind.SEGMENT and file.topic not in (None, METADATA_TOPIC)
@@ -98,14 +111,14 @@ def _read(file: DumpFile) -> dict[str, Any]:
             "damaged_to": NOTHING_FOLLOWS if hidden else None,
         }
     try:
-        return _segment(file) if file.kind is FileKind.SEGMENT else _small_file(file)
+        return _segment(file, also) if file.kind is FileKind.SEGMENT else _small_file(file)
     except (OSError, StoreError) as error:
         return _damaged(file, unreadable(error))
 
 
-def _segment(file: DumpFile) -> dict[str, Any]:
+def _segment(file: DumpFile, also: Callable[[Run, Controls], None]) -> dict[str, Any]:
     with opened_segment(file.path) as segment:
-        summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
+        summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS, also)
         return summary.columns() | {"size_in_bytes": segment.size}
 
 
@@ -146,11 +159,18 @@ _PARSERS: dict[FileKind, Callable[[bytes], tuple[int, str | None]]] = {
 }
 
 
+def entries_of_snapshot(file: DumpFile) -> npt.NDArray[np.void] | None:
+    """The entries of a producer snapshot; None if it is damaged, which its `DumpFileRow` says."""
+    try:
+        return snapshot_entries(_content(file))
+    except (FormatError, OSError, StoreError):
+        return None
+
+
 def producer_snapshot_rows(file: DumpFile) -> Iterator[pa.RecordBatch]:
     """Rows of `ProducerSnapshotRow`; none for a snapshot that is damaged, which its `DumpFileRow` says."""
-    try:
-        entries = snapshot_entries(_content(file))
-    except (FormatError, OSError):
+    entries = entries_of_snapshot(file)
+    if entries is None:
         return
     if len(entries):
         columns = _native(entries)

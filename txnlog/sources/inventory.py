@@ -102,6 +102,11 @@ class DumpFile:
     part: Part = WHOLE
 
     @property
+    def weight(self) -> int:
+        """About how many bytes are read of it."""
+        return self.size
+
+    @property
     def is_special(self) -> bool:
         """Whether it is a symbolic link, a pipe, a socket or a device."""
         return self.skipped in (LINK, NO_FILE)

@@ -56,6 +56,14 @@ def dump_files(spark: SparkSession, dump: str, **options: str | int | None) -> D
     return _frame(spark, "txnlog_dump_files", dump, options)
 
 
+def evidence(spark: SparkSession, dump: str, full: bool = False, **options: str | int | None) -> DataFrame:
+    """The rows of `dump_files` and of `ReplayRow` (column `fact`), from one pass over each file.
+
+    `full` reads all of every log, by default what follows its newest valid producer snapshot.
+    """
+    return _frame(spark, "txnlog_evidence", dump, options | {"full": "true" if full else "false"})
+
+
 def _frame(spark: SparkSession, name: str, dump: str, options: dict[str, str | int | None]) -> DataFrame:
     register(spark)
     given = {key: str(value) for key, value in options.items() if value is not None}

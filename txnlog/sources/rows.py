@@ -54,6 +54,42 @@ class BatchRow(NamedTuple):
     coordinator_epoch: Annotated[int | None, INT32, "Epoch of the coordinator that wrote the marker."]
 
 
+class ReplayRow(NamedTuple):
+    """What a file's batches add up to for the replay (`txnlog.sources.runs`); `fact` says which columns count.
+
+    sums: all batches of the file. run: what one producer id wrote behind its last marker. marker: the last marker of a
+    producer id. anchor: a place that a snapshot or the log's start names, and what lies around it.
+    """
+
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
+    log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
+    topic: Annotated[str, TEXT, "Topic."]
+    partition: Annotated[int, INT32, "Partition."]
+    file: Annotated[str, TEXT, "Segment, relative to the dump."]
+    fact: Annotated[str, TEXT, "sums, run, marker or anchor."]
+    part: Annotated[int, INT64, "Base offset of the file's first batch: files of a log in their order."]
+    start_offset: Annotated[int | None, INT64, "Base offset of the run's first batch, of the marker; the anchor."]
+    position: Annotated[int | None, INT64, "Byte at which that batch starts."]
+    producer_id: Annotated[int | None, INT64, "Producer id of the run or marker."]
+    producer_epoch: Annotated[int | None, INT16, "Epoch of the run's last batch, of the marker."]
+    lowest_producer_epoch: Annotated[int | None, INT16, "Smallest epoch of the run."]
+    marker_type: Annotated[str | None, TEXT, "COMMIT, ABORT, or NOT_PRINTED in some texts."]
+    coordinator_epoch: Annotated[int | None, INT32, "Epoch of the coordinator that wrote the marker."]
+    first_timestamp: Annotated[int | None, INT64, "First time in the run's first batch, ms since 1970."]
+    last_batch_offset: Annotated[int | None, INT64, "Base offset of the run's last batch."]
+    last_timestamp: Annotated[int | None, INT64, "Largest time of the run's last batch, of the marker, ms since 1970."]
+    is_log_append_time: Annotated[bool | None, BOOLEAN, "Whether that time is the broker's."]
+    batches: Annotated[int | None, INT64, "Batches of the run, of the file."]
+    records: Annotated[int | None, INT64, "Their records; null where a text does not say."]
+    size_in_bytes: Annotated[int | None, INT64, "Their bytes."]
+    records_before: Annotated[int | None, INT64, "Records of the file before the run or anchor."]
+    bytes_before: Annotated[int | None, INT64, "Bytes of the file's batches before it."]
+    stamp_before_start: Annotated[int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."]
+    stamp_before: Annotated[int | None, INT64, "Latest such time before the run's last batch, ms since 1970."]
+    stamp_after: Annotated[int | None, INT64, "Earliest such time behind it, ms; of all in sums."]
+
+
 class TransactionStateRow(NamedTuple):
     """One record of `__transaction_state` (`TransactionLog`); what could not be decoded says so in `problem`."""
 

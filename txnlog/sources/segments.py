@@ -10,21 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.errors import FormatError
 from txnlog.format import batch as wire
-from txnlog.format.batch import CODECS, HEADER_SIZE, LENGTH_END
+from txnlog.format.batch import CODECS, LENGTH_END
 from txnlog.format.checksum import Segment
-from txnlog.format.compression import decompressed
-from txnlog.format.control import MARKERS, ControlRecord, control_record
+from txnlog.format.control import MARKERS, ControlType
+from txnlog.format.control_batches import Controls, controls
 from txnlog.format.scan import BATCH_HEADER, Kind, Run, Stretch, scan
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import BatchRow
 
-UNREADABLE = "UNREADABLE"
 MARKER_NAMES = frozenset(marker.name for marker in MARKERS)
 
 Numbers = npt.NDArray[Any]
+_NO_CONTROL = {name: pa.nulls(1) for name in ("control_type", "marker_type", "coordinator_epoch")}
 
 
 class Level(enum.StrEnum):
@@ -35,34 +34,25 @@ class Level(enum.StrEnum):
     MARKERS = "markers"
 
 
-def segment_batches(file: DumpFile, segment: Segment, level: Level) -> Iterator[pa.RecordBatch]:
-    """Rows of `BatchRow` for a segment: whole batches, and those of which only the checksum is wrong."""
+def segment_batches(
+    file: DumpFile, segment: Segment, level: Level, producers: frozenset[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Rows of `BatchRow` for a segment: whole batches, and those of which only the checksum is wrong.
+
+    `producers`: of these producer ids alone.
+    """
     place = place_of(file, BatchRow)
     for piece in scan(segment):
         if isinstance(piece, Run):
-            wanted = np.flatnonzero(_of_level(piece.headers, level))
+            chosen = _of_level(piece.headers, level)
+            if producers is not None:
+                chosen &= np.isin(piece.headers["producer_id"], sorted(producers))
+            wanted = np.flatnonzero(chosen)
             for start in range(0, len(wanted), ROWS_PER_BATCH):
                 yield _rows_of_run(place, piece, wanted[start : start + ROWS_PER_BATCH])
         elif piece.kind is Kind.CRC_MISMATCH and piece.header is not None:
             headers = np.array([tuple(piece.header)], BATCH_HEADER)
-            yield _rows(place, np.array([piece.start]), headers, {}, crc_valid=False)
-
-
-def control_records(run: Run, indexes: npt.NDArray[np.intp]) -> dict[int, ControlRecord]:
-    """The control records of the batches at `indexes`; `UNREADABLE` where a whole batch holds none that can be read."""
-    found = {}
-    for index in indexes.tolist():
-        header = run.headers[index]
-        start = int(run.positions[index]) - run.start
-        payload = bytes(run.window[start + HEADER_SIZE : start + LENGTH_END + int(header["batch_length"])])
-        try:
-            codec = int(header["attributes"]) & wire.CODEC_MASK
-            record = control_record(decompressed(payload, codec), int(header["record_count"]))
-        except FormatError:
-            record = ControlRecord(UNREADABLE, None)
-        if record is not None:
-            found[index] = record
-    return found
+            yield _rows(place, np.array([piece.start]), headers, _NO_CONTROL, crc_valid=False)
 
 
 def is_control(headers: Numbers) -> npt.NDArray[np.bool_]:
@@ -82,16 +72,15 @@ def _of_level(headers: Numbers, level: Level) -> npt.NDArray[np.bool_]:
 
 def _rows_of_run(place: dict[str, Any], run: Run, wanted: npt.NDArray[np.intp]) -> pa.RecordBatch:
     headers = run.headers[wanted]
-    records = control_records(run, wanted[is_control(headers)])
-    by_row = {row: records[index] for row, index in enumerate(wanted.tolist()) if index in records}
-    return _rows(place, run.positions[wanted], headers, by_row, crc_valid=True)
+    found = controls(run, wanted[is_control(headers)])
+    return _rows(place, run.positions[wanted], headers, _control_columns(wanted, found), crc_valid=True)
 
 
 def _rows(
     place: dict[str, Any],
     positions: Numbers,
     headers: Numbers,
-    records: dict[int, ControlRecord],
+    control_columns: dict[str, Any],
     crc_valid: bool,
 ) -> pa.RecordBatch:
     native = {name: headers[name].astype(headers.dtype[name].newbyteorder("=")) for name in BATCH_HEADER.names or ()}
@@ -112,22 +101,32 @@ def _rows(
         "base_timestamp": pa.array(native["base_timestamp"], mask=has_horizon),
         "record_count": pa.array(native["record_count"], mask=native["record_count"] < 0),
     }
-    return record_batch(BatchRow, place | {"crc_valid": crc_valid}, columns | _control_columns(len(headers), records))
+    return record_batch(BatchRow, place | {"crc_valid": crc_valid}, columns | control_columns)
 
 
 def _chosen(names: list[str], indexes: Numbers) -> pa.Array:
     return pa.array(names).take(pa.array(indexes))
 
 
-def _control_columns(rows: int, records: dict[int, ControlRecord]) -> dict[str, Any]:
-    if not records:
-        nulls = pa.nulls(rows)
-        return {"control_type": nulls, "marker_type": nulls, "coordinator_epoch": nulls}
-    kinds = [records[row].control_type if row in records else None for row in range(rows)]
+def _control_columns(wanted: npt.NDArray[np.intp], found: Controls) -> dict[str, Any]:
+    """What the control batches among the `wanted` ones hold; null in all other rows."""
+    names = [kind.name for kind in ControlType]
+    codes = np.full(len(wanted), -1, np.int64)
+    epochs = np.full(len(wanted), -1, np.int32)
+    usual = np.searchsorted(wanted, found.usual)
+    codes[usual], epochs[usual] = found.types, found.coordinator_epochs
+    is_marker = codes >= 0
+    for index, record in found.others.items():
+        row = int(np.searchsorted(wanted, index))
+        codes[row] = len(names)
+        names.append(record.control_type)
+        if record.coordinator_epoch is not None:
+            epochs[row], is_marker[row] = record.coordinator_epoch, True
+    kinds = pa.array(codes, mask=codes < 0)
     return {
-        "control_type": kinds,
-        "marker_type": [kind if kind in MARKER_NAMES else None for kind in kinds],
-        "coordinator_epoch": [records[row].coordinator_epoch if row in records else None for row in range(rows)],
+        "control_type": pa.array(names).take(kinds),
+        "marker_type": pa.array([name if name in MARKER_NAMES else None for name in names]).take(kinds),
+        "coordinator_epoch": pa.array(epochs, mask=~is_marker),
     }
 
 

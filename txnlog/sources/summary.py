@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from txnlog.format import batch as wire
 from txnlog.format.checksum import Segment
+from txnlog.format.control_batches import UNREADABLE, Controls, controls
 from txnlog.format.scan import Kind, Run, Stretch, scan
-from txnlog.sources.segments import UNREADABLE, Numbers, control_records, is_control, stretch_problem
+from txnlog.sources.segments import Numbers, is_control, stretch_problem
 
 NOTHING_FOLLOWS = 2**63 - 1
 PROBLEMS_NAMED = 5
@@ -70,14 +72,24 @@ class SegmentSummary:
         self.damaged_to = max(offset, self.damaged_to or 0)
 
 
-def segment_summary(segment: Segment, base_offset: int, written_by_brokers: bool) -> SegmentSummary:
-    """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's."""
+def segment_summary(
+    segment: Segment,
+    base_offset: int,
+    written_by_brokers: bool,
+    also: Callable[[Run, Controls], None] = lambda run, found: None,
+) -> SegmentSummary:
+    """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's.
+
+    `also` is shown each run of valid batches and what its control batches hold.
+    """
     summary = SegmentSummary()
     for piece in scan(segment):
         if isinstance(piece, Run):
+            found = controls(piece, np.flatnonzero(is_control(piece.headers)))
             _add_run(summary, piece, base_offset)
             _add_broker_time(summary, piece, written_by_brokers)
-            _add_control(summary, piece)
+            _add_control(summary, piece, found)
+            also(piece, found)
         else:
             _add_stretch(summary, piece)
     if summary.damage_is_open:
@@ -129,8 +141,8 @@ def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool
     summary.stamped(headers["max_timestamp"][by_broker])
 
 
-def _add_control(summary: SegmentSummary, run: Run) -> None:
-    for index, record in control_records(run, np.flatnonzero(is_control(run.headers))).items():
+def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:
+    for index, record in found.others.items():
         if record.control_type == UNREADABLE:
             header = run.headers[index]
             last_offset = int(header["base_offset"]) + int(header["last_offset_delta"])

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from txnlog.format import dump_text
 from txnlog.format.batch import CODECS, HEADER_SIZE, NO_PRODUCER_ID, TOO_LARGE_OFFSET
+from txnlog.format.control_batches import UNREADABLE
 from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.format.labelled import Flags, Integers, Labelled, Lines
-from txnlog.sources.segments import UNREADABLE
 from txnlog.sources.text_stream import LONGEST_LINE, Section
 
 _MARKERS = ("COMMIT", "ABORT")

@@ -1,0 +1,228 @@
+"""All that the detection needs of a dump's files, in one pass over each: its row, and what its batches add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from txnlog.format import batch as wire
+from txnlog.format.batch import LENGTH_END
+from txnlog.format.control import ControlType
+from txnlog.format.control_batches import Controls
+from txnlog.format.dump_text import NOT_PRINTED
+from txnlog.format.scan import Run
+from txnlog.format.structure import joined
+from txnlog.schema import arrow_schema
+from txnlog.sources.arrow import ROWS_PER_BATCH
+from txnlog.sources.inventory import DumpFile
+from txnlog.sources.rows import DumpFileRow, ReplayRow
+from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
+from txnlog.sources.segments import MARKER_NAMES, is_control
+
+EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow)
+FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS = "file", "sums", "run", "marker", "anchor"
+# What a row of sums has in place of a run's columns.
+SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
+FILES_AT_ONCE = 256
+MARKER_TYPES = (ControlType.ABORT.name, ControlType.COMMIT.name, NOT_PRINTED)
+_MARKER_NUMBERS = {name: number for number, name in enumerate(MARKER_TYPES)}
+
+
+class EvidenceRows:
+    """The evidence of some files, as rows of `EvidenceRow`, until there are enough of them for an Arrow batch."""
+
+    def __init__(self) -> None:
+        self._files: list[DumpFile] = []
+        self._rows: list[dict[str, Any]] = []
+        self._found: dict[str, list[tuple[int, int, Numbers]]] = {}
+        self._waiting = 0
+
+    def add_file(self, row: dict[str, Any]) -> None:
+        """Add a row of `DumpFileRow`."""
+        self._rows.append(row | {"fact": FILE})
+
+    def add_sums(self, file: DumpFile, sums: Sums) -> None:
+        """Add what the batches of a file add up to; nothing where there are none."""
+        if sums.first_offset is None:
+            return
+        self._files.append(file)
+        whole = np.array(
+            [(sums.batches, sums.records, sums.size_in_bytes, sums.stamp_latest, sums.stamp_earliest)], SUM
+        )
+        kinds = {SUMS: whole, RUNS: sums.runs(), MARKERS_OF_FILE: sums.markers(), ANCHORS: sums.anchors()}
+        for fact, rows in kinds.items():
+            if len(rows):
+                self._found.setdefault(fact, []).append((len(self._files) - 1, sums.first_offset, rows))
+                self._waiting += len(rows)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are enough rows to hand on."""
+        return len(self._rows) >= FILES_AT_ONCE or self._waiting >= ROWS_PER_BATCH
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows so far as Arrow batches; then there are none."""
+        if self._rows:
+            yield pa.RecordBatch.from_pylist(self._rows, arrow_schema(EvidenceRow))
+        for fact, found in self._found.items():
+            places = np.repeat([file for file, _, _ in found], [len(rows) for _, _, rows in found])
+            parts = np.repeat([part for _, part, _ in found], [len(rows) for _, _, rows in found])
+            columns = _COLUMNS[fact](np.concatenate([rows for _, _, rows in found]))
+            yield _batch(fact, self._files, places, columns | {"part": parts})
+        self.__init__()  # type: ignore[misc]
+
+
+def _batch(fact: str, files: Sequence[DumpFile], places: Numbers, columns: dict[str, Any]) -> pa.RecordBatch:
+    schema, indexes = arrow_schema(EvidenceRow), pa.array(places)
+    of_file = {"cluster", "broker", "log_dir", "topic", "partition", "file"}
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name in of_file:
+            return pa.array([getattr(file, field.name) for file in files], field.type).take(indexes)
+        if field.name == "fact":
+            return pa.repeat(pa.scalar(fact), len(places))
+        if field.name in columns:
+            values = columns[field.name]
+            return values.cast(field.type) if isinstance(values, pa.Array) else pa.array(values, field.type)
+        return pa.nulls(len(places), field.type)
+
+    return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
+
+
+def _known(values: Numbers, nothing: int) -> pa.Array:
+    return pa.array(values, mask=values == nothing)
+
+
+def _around(rows: Numbers) -> dict[str, Any]:
+    return {
+        "records_before": rows["records_before"],
+        "bytes_before": rows["bytes_before"],
+        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
+        "stamp_after": _known(rows["stamp_after"], LATEST),
+    }
+
+
+def _of_sums(rows: Numbers) -> dict[str, Any]:
+    return {name: rows[name] for name in ("batches", "records", "size_in_bytes")} | {
+        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
+        "stamp_after": _known(rows["stamp_after"], LATEST),
+    }
+
+
+def _of_runs(rows: Numbers) -> dict[str, Any]:
+    same = (
+        "position", "producer_id", "producer_epoch", "lowest_producer_epoch", "last_batch_offset", "last_timestamp",
+        "is_log_append_time", "batches", "size_in_bytes",
+    )  # fmt: skip
+    return (
+        {name: rows[name] for name in same}
+        | _around(rows)
+        | {
+            "start_offset": rows["base_offset"],
+            "first_timestamp": _known(rows["first_timestamp"], NONE),
+            "records": pa.array(rows["records"], mask=rows["lacks_records"]),
+            "stamp_before": _known(rows["stamp_before"], EARLIEST),
+        }
+    )
+
+
+def _of_markers(rows: Numbers) -> dict[str, Any]:
+    is_printed = rows["marker"] < _MARKER_NUMBERS[NOT_PRINTED]
+    return {name: rows[name] for name in ("position", "producer_id", "producer_epoch")} | {
+        "start_offset": rows["base_offset"],
+        "marker_type": pa.array(MARKER_TYPES).take(pa.array(rows["marker"])),
+        "coordinator_epoch": pa.array(rows["coordinator_epoch"], mask=~is_printed),
+        "last_timestamp": rows["max_timestamp"],
+    }
+
+
+def _of_anchors(rows: Numbers) -> dict[str, Any]:
+    return _around(rows) | {"start_offset": rows["base_offset"]}
+
+
+_COLUMNS: dict[str, Callable[[Numbers], dict[str, Any]]] = {
+    SUMS: _of_sums,
+    RUNS: _of_runs,
+    MARKERS_OF_FILE: _of_markers,
+    ANCHORS: _of_anchors,
+}
+
+
+def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batches:
+    """The batches of a run of a segment. `written_by_brokers`: all its times are a broker's."""
+    headers = run.headers
+    native = {name: headers[name].astype(headers.dtype[name].newbyteorder("=")) for name in _NEEDED}
+    attributes = native["attributes"]
+    modern = headers["magic"] == 2
+    marker = np.full(len(headers), NO_MARKER, np.int8)
+    epochs = np.full(len(headers), -1, np.int32)
+    marker[found.usual], epochs[found.usual] = found.types, found.coordinator_epochs
+    for index, record in found.others.items():
+        if record.control_type in MARKER_NAMES:
+            marker[index], epochs[index] = _MARKER_NUMBERS[record.control_type], record.coordinator_epoch or 0
+    is_log_append_time = attributes & wire.LOG_APPEND_TIME != 0
+    is_transactional = modern & (attributes & wire.TRANSACTIONAL != 0) & (native["producer_id"] >= 0)
+    has_horizon = modern & (attributes & wire.DELETE_HORIZON != 0)
+    return Batches(
+        position=run.positions,
+        base_offset=native["base_offset"],
+        last_offset=native["base_offset"] + native["last_offset_delta"],
+        producer_id=native["producer_id"],
+        producer_epoch=native["producer_epoch"],
+        first_time=np.where(has_horizon, NONE, native["base_timestamp"]),
+        max_timestamp=native["max_timestamp"],
+        is_log_append_time=is_log_append_time,
+        records=np.maximum(native["record_count"], -1).astype(np.int64),
+        size_in_bytes=native["batch_length"].astype(np.int64) + LENGTH_END,
+        marker=marker,
+        coordinator_epoch=epochs,
+        is_event=is_transactional & (~is_control(headers) | (marker > NO_MARKER)),
+        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+    )
+
+
+_NEEDED = (
+    "base_offset", "batch_length", "attributes", "last_offset_delta", "base_timestamp", "max_timestamp", "producer_id",
+    "producer_epoch", "record_count",
+)  # fmt: skip
+
+
+def batches_of_rows(rows: pa.RecordBatch | pa.Table, written_by_brokers: bool) -> Batches:
+    """Rows of `BatchRow` of one file, those with a matching checksum."""
+    rows = rows.filter(rows["crc_valid"])
+
+    def numbers(name: str, null: int) -> Numbers:
+        column = rows[name].fill_null(null)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        values: Numbers = whole.to_numpy(zero_copy_only=False)
+        return values
+
+    def is_one(name: str, value: str | bool) -> Numbers:
+        column = rows[name].to_pylist()
+        return np.array([each == value for each in column], np.bool_)
+
+    is_transactional, is_a_control = is_one("is_transactional", True), is_one("is_control", True)
+    markers = [_MARKER_NUMBERS.get(each, NO_MARKER) for each in rows["marker_type"].to_pylist()]
+    marker = np.array(markers, np.int8)
+    marker[is_transactional & is_one("control_type", NOT_PRINTED)] = _MARKER_NUMBERS[NOT_PRINTED]
+    is_log_append_time = is_one("timestamp_type", "LogAppendTime")
+    is_of_transaction = is_transactional & (numbers("producer_id", -1) >= 0)
+    return Batches(
+        position=numbers("position", 0),
+        base_offset=numbers("base_offset", 0),
+        last_offset=numbers("last_offset", 0),
+        producer_id=numbers("producer_id", -1),
+        producer_epoch=numbers("producer_epoch", -1),
+        first_time=numbers("base_timestamp", NONE),
+        max_timestamp=numbers("max_timestamp", -1),
+        is_log_append_time=is_log_append_time,
+        records=numbers("record_count", -1).astype(np.int64),
+        size_in_bytes=numbers("size_in_bytes", 0),
+        marker=marker,
+        coordinator_epoch=numbers("coordinator_epoch", 0),
+        is_event=is_of_transaction & (~is_a_control | (marker > NO_MARKER)),
+        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+    )

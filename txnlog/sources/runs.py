@@ -1,0 +1,316 @@
+"""What a segment adds up to for the replay: per producer id its last marker and what it wrote behind it.
+
+Replay asks of a log only which data lies behind the last marker of its producer id, how much of it, and what brokers'
+clocks say around it. So one row a producer id says as much as all the batches do, and sums of segments can be summed
+again: a log of millions of batches reaches Spark as a few rows. Of a clock only the latest time before a place and
+the earliest behind it count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from txnlog.times import LATEST_MS
+
+Numbers = npt.NDArray[Any]
+
+# No time, and no number of records.
+NONE = np.iinfo(np.int64).min
+EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+NO_MARKER = -1
+# So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
+WAITING = 1 << 17
+
+RUN = np.dtype(
+    [
+        ("producer_id", "i8"),
+        ("sequence", "i8"),  # the number of its first batch within the file
+        ("base_offset", "i8"),
+        ("position", "i8"),
+        ("first_timestamp", "i8"),
+        ("stamp_before_start", "i8"),
+        ("records_before", "i8"),
+        ("bytes_before", "i8"),
+        ("last_batch_offset", "i8"),
+        ("last_timestamp", "i8"),
+        ("producer_epoch", "i2"),
+        ("is_log_append_time", "?"),
+        ("stamp_before", "i8"),
+        ("stamp_after", "i8"),
+        ("piece", "i8"),  # up to which piece `stamp_after` is known
+        ("lowest_producer_epoch", "i2"),
+        ("batches", "i8"),
+        ("records", "i8"),
+        ("lacks_records", "?"),
+        ("size_in_bytes", "i8"),
+    ]
+)
+LAST_OF_RUN = (
+    "last_batch_offset",
+    "last_timestamp",
+    "producer_epoch",
+    "is_log_append_time",
+    "stamp_before",
+    "stamp_after",
+    "piece",
+)
+MARKER = np.dtype(
+    [
+        ("producer_id", "i8"),
+        ("sequence", "i8"),
+        ("base_offset", "i8"),
+        ("position", "i8"),
+        ("marker", "i1"),
+        ("producer_epoch", "i2"),
+        ("coordinator_epoch", "i4"),
+        ("max_timestamp", "i8"),
+    ]
+)
+ANCHOR = np.dtype(
+    [
+        ("base_offset", "i8"),
+        ("records_before", "i8"),
+        ("bytes_before", "i8"),
+        ("stamp_before_start", "i8"),
+        ("stamp_after", "i8"),
+        ("piece", "i8"),
+    ]
+)
+
+
+class Batches(NamedTuple):
+    """Some batches of a log, valid and in their order; arrays of one length.
+
+    `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
+    index into names of markers, `NO_MARKER` for data. `is_event` marks the batches of transactions; `is_stamped` those
+    whose `max_timestamp` a broker set.
+    """
+
+    position: Numbers
+    base_offset: Numbers
+    last_offset: Numbers
+    producer_id: Numbers
+    producer_epoch: Numbers
+    first_time: Numbers
+    max_timestamp: Numbers
+    is_log_append_time: Numbers
+    records: Numbers
+    size_in_bytes: Numbers
+    marker: Numbers
+    coordinator_epoch: Numbers
+    is_event: Numbers
+    is_stamped: Numbers
+
+
+class Sums:
+    """The sums over one file. `anchors` are offsets, in order, of which it must be known what lies before them."""
+
+    def __init__(self, anchors: Sequence[int] = ()) -> None:
+        self.first_offset: int | None = None
+        self.batches = 0
+        self.records = 0
+        self.size_in_bytes = 0
+        self.stamp_latest = EARLIEST
+        self._anchors_ahead = sorted(set(anchors), reverse=True)
+        self._anchors: list[Numbers] = []
+        self._runs: list[Numbers] = []
+        self._markers: list[Numbers] = []
+        self._waiting, self._limit = 0, WAITING
+        self._earliest_of_piece: list[int] = []
+
+    def add(self, batches: Batches) -> None:
+        """Add the batches that follow."""
+        if not len(batches.base_offset):
+            return
+        if self.first_offset is None:
+            self.first_offset = int(batches.base_offset[0])
+        around = _Around.of(batches, self)
+        self._earliest_of_piece.append(int(around.earliest))
+        self._pass_anchors(batches, around)
+        self._add_events(batches, around)
+        self.batches += len(batches.base_offset)
+        self.records, self.size_in_bytes = int(around.records[-1]), int(around.sizes[-1])
+        self.stamp_latest = int(around.before[-1])
+
+    @property
+    def stamp_earliest(self) -> int:
+        """The earliest time by a broker's clock."""
+        return min(self._earliest_of_piece, default=LATEST)
+
+    def runs(self) -> Numbers:
+        """One `RUN` per producer id with data of a transaction behind its last marker."""
+        self._sum_up()
+        return np.concatenate(self._runs) if self._runs else np.zeros(0, RUN)
+
+    def markers(self) -> Numbers:
+        """The last `MARKER` of each producer id."""
+        self._sum_up()
+        return np.concatenate(self._markers) if self._markers else np.zeros(0, MARKER)
+
+    def anchors(self) -> Numbers:
+        """One `ANCHOR` for each of the offsets that lie within the file."""
+        found = np.concatenate(self._anchors) if self._anchors else np.zeros(0, ANCHOR)
+        self._look_ahead(found)
+        return found
+
+    def _pass_anchors(self, batches: Batches, around: _Around) -> None:
+        last = int(batches.last_offset.max())
+        passed = []
+        while self._anchors_ahead and self._anchors_ahead[-1] <= last:
+            passed.append(self._anchors_ahead.pop())
+        if not passed:
+            return
+        rows = np.zeros(len(passed), ANCHOR)
+        rows["base_offset"] = passed
+        held = np.searchsorted(batches.last_offset, passed, "left")
+        rows["records_before"], rows["bytes_before"] = around.records[held], around.sizes[held]
+        rows["stamp_before_start"] = around.before[np.searchsorted(batches.base_offset, passed, "left")]
+        rows["stamp_after"] = around.after[np.searchsorted(batches.base_offset, passed, "right")]
+        rows["piece"] = len(self._earliest_of_piece)
+        self._anchors.append(rows)
+
+    def _add_events(self, batches: Batches, around: _Around) -> None:
+        events = np.flatnonzero(batches.is_event)
+        if not len(events):
+            return
+        # Stable: the batches of one producer id stay in their order.
+        events = events[np.argsort(batches.producer_id[events], kind="stable")]
+        starts = _starts(batches.producer_id[events])
+        place = np.arange(len(events))
+        last_marker = np.maximum.reduceat(np.where(batches.marker[events] > NO_MARKER, place, -1), starts)
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(events))))
+        ended = last_marker[last_marker >= 0]
+        if len(ended):
+            self._markers.append(_markers(batches, events[ended], self.batches))
+        behind = events[place > last_marker[group]]
+        if len(behind):
+            self._runs.append(_runs(batches, behind, around, self.batches, len(self._earliest_of_piece)))
+        self._waiting += len(ended) + (len(self._runs[-1]) if len(behind) else 0)
+        if self._waiting > self._limit:
+            self._sum_up()
+            self._limit = max(WAITING, 2 * self._waiting)
+
+    def _sum_up(self) -> None:
+        """One row a producer id in place of all that wait."""
+        if len(self._markers) > 1:
+            markers = _sorted(np.concatenate(self._markers))
+            self._markers = [markers[np.append(_starts(markers["producer_id"])[1:], len(markers)) - 1]]
+        if self._runs:
+            runs = np.concatenate(self._runs)
+            self._look_ahead(runs)
+            self._runs = [_joined(_still_open(runs, self._markers))]
+        self._waiting = sum(map(len, (*self._markers, *self._runs)))
+
+    def _look_ahead(self, rows: Numbers) -> None:
+        """Bring `stamp_after` up to the pieces that came later."""
+        earliest = np.array([*self._earliest_of_piece, LATEST], np.int64)
+        later = np.minimum.accumulate(earliest[::-1])[::-1]
+        rows["stamp_after"] = np.minimum(rows["stamp_after"], later[rows["piece"]])
+        rows["piece"] = len(self._earliest_of_piece)
+
+
+class _Around(NamedTuple):
+    """What lies before each batch, and brokers' times before and behind it; one longer than the batches."""
+
+    records: Numbers
+    sizes: Numbers
+    before: Numbers
+    after: Numbers
+    earliest: int
+
+    @classmethod
+    def of(cls, batches: Batches, sums: Sums) -> _Around:
+        known = np.where(batches.records < 0, 1, batches.records)
+        within = batches.is_stamped & (batches.max_timestamp >= 0) & (batches.max_timestamp <= LATEST_MS)
+        latest = np.where(within, batches.max_timestamp, EARLIEST)
+        earliest = np.where(within, batches.max_timestamp, LATEST)
+        return cls(
+            np.cumsum(np.concatenate(([sums.records], known)), dtype=np.int64),
+            np.cumsum(np.concatenate(([sums.size_in_bytes], batches.size_in_bytes)), dtype=np.int64),
+            np.maximum.accumulate(np.concatenate(([sums.stamp_latest], latest))),
+            # At n: the earliest of the batches from n on.
+            np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
+            int(earliest.min()),
+        )
+
+
+def _starts(sorted_ids: Numbers) -> Numbers:
+    """Where each group of equal numbers starts."""
+    return np.flatnonzero(np.concatenate(([True], sorted_ids[1:] != sorted_ids[:-1])))
+
+
+def _sorted(rows: Numbers) -> Numbers:
+    return rows[np.lexsort((rows["sequence"], rows["producer_id"]))]
+
+
+def _markers(batches: Batches, chosen: Numbers, before: int) -> Numbers:
+    rows = np.zeros(len(chosen), MARKER)
+    rows["sequence"] = chosen + before
+    for name in ("producer_id", "base_offset", "position", "marker", "producer_epoch", "coordinator_epoch"):
+        rows[name] = getattr(batches, name)[chosen]
+    rows["max_timestamp"] = batches.max_timestamp[chosen]
+    return rows
+
+
+def _runs(batches: Batches, chosen: Numbers, around: _Around, before: int, piece: int) -> Numbers:
+    """One run for each producer id of the `chosen` batches, which stand in the order of their ids."""
+    ids = batches.producer_id[chosen]
+    starts = _starts(ids)
+    first, last = chosen[starts], chosen[np.append(starts[1:], len(chosen)) - 1]
+    rows = np.zeros(len(starts), RUN)
+    rows["producer_id"], rows["sequence"], rows["piece"] = ids[starts], first + before, piece
+    rows["base_offset"], rows["position"] = batches.base_offset[first], batches.position[first]
+    rows["first_timestamp"] = _first_time(batches, first)
+    rows["stamp_before_start"] = around.before[first]
+    rows["records_before"], rows["bytes_before"] = around.records[first], around.sizes[first]
+    rows["last_batch_offset"], rows["last_timestamp"] = batches.base_offset[last], batches.max_timestamp[last]
+    rows["producer_epoch"], rows["is_log_append_time"] = batches.producer_epoch[last], batches.is_log_append_time[last]
+    rows["stamp_before"], rows["stamp_after"] = around.before[last], around.after[last + 1]
+    rows["lowest_producer_epoch"] = np.minimum.reduceat(batches.producer_epoch[chosen], starts)
+    rows["batches"] = np.diff(np.append(starts, len(chosen)))
+    records = batches.records[chosen]
+    rows["records"] = np.add.reduceat(np.maximum(records, 0).astype(np.int64), starts)
+    rows["lacks_records"] = np.minimum.reduceat(records, starts) < 0
+    rows["size_in_bytes"] = np.add.reduceat(batches.size_in_bytes[chosen].astype(np.int64), starts)
+    return rows
+
+
+def _first_time(batches: Batches, first: Numbers) -> Numbers:
+    """When the first record was written, as far as that is a time: else the largest time of its batch."""
+    times = batches.first_time[first]
+    is_time = (times >= 0) & (times <= LATEST_MS)
+    return np.where(is_time, times, batches.max_timestamp[first])
+
+
+def _still_open(runs: Numbers, markers: list[Numbers]) -> Numbers:
+    """The runs that no later marker of their producer id has ended; the markers stand in the order of their ids."""
+    if not markers or not len(markers[0]):
+        return runs
+    (known,) = markers
+    places = np.searchsorted(known["producer_id"], runs["producer_id"])
+    places = np.minimum(places, len(known) - 1)
+    ended = (known["producer_id"][places] == runs["producer_id"]) & (known["sequence"][places] > runs["sequence"])
+    is_open: Numbers = ~ended
+    still: Numbers = runs[is_open]
+    return still
+
+
+def _joined(runs: Numbers) -> Numbers:
+    """One run for each producer id."""
+    if not len(runs):
+        return runs
+    runs = _sorted(runs)
+    starts = _starts(runs["producer_id"])
+    last = np.append(starts[1:], len(runs)) - 1
+    joined = runs[starts].copy()
+    for name in LAST_OF_RUN:
+        joined[name] = runs[name][last]
+    for name in ("batches", "records", "size_in_bytes"):
+        joined[name] = np.add.reduceat(runs[name], starts)
+    joined["lacks_records"] = np.logical_or.reduceat(runs["lacks_records"], starts)
+    joined["lowest_producer_epoch"] = np.minimum.reduceat(runs["lowest_producer_epoch"], starts)
+    return joined
