@@ -1,0 +1,160 @@
+"""How far back a log is read: from its newest valid snapshot on, and further only where something asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.writer import NOW, data, marker, put, snapshot
+from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
+from txnlog.sources.data_sources import EvidenceSource
+
+Row = dict[str, Any]
+PARTITION = "broker-1/orders-0"
+SEGMENTS = 4
+PER_SEGMENT = 10
+
+
+def entry(producer_id: int, open_since: int | None = None) -> ProducerSnapshotEntry:
+    first = NO_TRANSACTION if open_since is None else open_since
+    return ProducerSnapshotEntry(producer_id, 0, 0, 0, 0, NOW, 0, first)
+
+
+def log(root: Path, opened: dict[int, int] | None = None, *, has_markers: bool = True) -> Path:
+    """Four segments of ten offsets, a committed transaction of two in each; `opened` are more, by their offset.
+
+    Each segment but the first has the snapshot that a broker writes when it begins.
+    """
+    opened = opened or {}
+    for base in range(0, SEGMENTS * PER_SEGMENT, PER_SEGMENT):
+        put(root / PARTITION / f"{base:020}.log", b"".join(batches(base, opened, has_markers)))
+        if base:
+            entries = [entry(1000), *(entry(owner, offset) for offset, owner in opened.items() if offset < base)]
+            put(root / PARTITION / f"{base:020}.snapshot", snapshot(entries))
+    return root
+
+
+def batches(base: int, opened: dict[int, int], has_markers: bool) -> list[bytes]:
+    found = []
+    for offset in range(base, base + PER_SEGMENT):
+        if offset in opened:
+            found.append(data(offset, opened[offset], max_timestamp=NOW + offset))
+        elif has_markers and offset % 2:
+            found.append(marker(offset, 1000, max_timestamp=NOW + offset))
+        else:
+            found.append(data(offset, 1000 if has_markers else -1, max_timestamp=NOW + offset))
+    return found
+
+
+def found(root: Path, full: str = "false") -> list[Row]:
+    source = EvidenceSource({"path": str(root), "full": full})
+    tables = [pa.Table.from_batches([rows]) for rows in source.rows(list(source.readable()))]
+    return pa.concat_tables(tables).to_pylist()
+
+
+def unread(root: Path) -> list[int]:
+    """Base offsets of the segments that were not read."""
+    return sorted(
+        row["base_offset"]
+        for row in found(root)
+        if row["fact"] == "file" and row["kind"] == "segment" and row["bytes_skipped"] == row["size_in_bytes"] > 0
+    )
+
+
+def of(rows: list[Row], fact: str) -> list[Row]:
+    return [row for row in rows if row["fact"] == fact]
+
+
+def path(root: Path, name: str) -> Path:
+    return root / PARTITION / name
+
+
+def test_a_log_with_nothing_open_is_read_from_its_newest_snapshot_on(tmp_path: Path) -> None:
+    assert unread(log(tmp_path)) == [0, 10, 20]
+
+
+def test_full_reads_all(tmp_path: Path) -> None:
+    rows = found(log(tmp_path), full="true")
+    assert sum(row["bytes_skipped"] for row in of(rows, "file")) == 0
+    assert len(of(rows, "sums")) == SEGMENTS
+
+
+def test_a_log_is_read_from_where_the_oldest_open_transaction_of_its_snapshot_starts(tmp_path: Path) -> None:
+    assert unread(log(tmp_path, {14: 7})) == [0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        pytest.param(["30"], [0, 10], id="the newest is damaged: the one before it counts"),
+        pytest.param(["30", "20"], [0], id="two are damaged: the oldest counts"),
+        pytest.param(["30", "20", "10"], [], id="all are damaged: all is read"),
+    ],
+)
+def test_a_damaged_snapshot_is_not_believed(tmp_path: Path, damage: list[str], expected: list[int]) -> None:
+    log(tmp_path)
+    for offset in damage:
+        file = path(tmp_path, f"{int(offset):020}.snapshot")
+        content = bytearray(file.read_bytes())
+        content[-1] ^= 1
+        file.write_bytes(content)
+    assert unread(tmp_path) == expected
+
+
+def test_without_snapshots_all_is_read(tmp_path: Path) -> None:
+    for file in list(log(tmp_path).rglob("*.snapshot")):
+        file.unlink()
+    assert unread(tmp_path) == []
+
+
+def test_a_snapshot_that_may_be_of_a_longer_log_does_not_stand_alone(tmp_path: Path) -> None:
+    """It lies behind the start of the newest segment: what is open in the one before it is looked for, too."""
+    log(tmp_path, {14: 7})
+    path(tmp_path, f"{35:020}.snapshot").write_bytes(snapshot([entry(1000), entry(8, 25)]))
+    assert unread(tmp_path) == [0]
+    starts = {row["start_offset"] for row in of(found(tmp_path), "anchor")}
+    assert starts == {14, 25}
+
+
+def test_a_snapshot_below_the_log_reads_all_that_is_left(tmp_path: Path) -> None:
+    log(tmp_path)
+    for base in (0, 10):
+        path(tmp_path, f"{base:020}.log").unlink()
+    for base in (20, 30):
+        path(tmp_path, f"{base:020}.snapshot").unlink()
+    assert unread(tmp_path) == []
+
+
+def test_an_earlier_segment_is_read_where_no_time_of_a_broker_lies_before_what_is_open(tmp_path: Path) -> None:
+    log(tmp_path, {31: 7, 14: 8}, has_markers=False)
+    marked = batches(0, {}, has_markers=True)
+    put(path(tmp_path, f"{0:020}.log"), b"".join(marked))
+    assert unread(tmp_path) == []
+
+
+def test_the_transactions_of_coordinators_are_always_read_whole(tmp_path: Path) -> None:
+    log(tmp_path)
+    (tmp_path / PARTITION).rename(tmp_path / "broker-1/__transaction_state-0")
+    assert unread(tmp_path) == []
+
+
+def test_both_ways_say_the_same_of_what_is_open(tmp_path: Path) -> None:
+    log(tmp_path, {14: 7, 16: 7, 22: 8, 33: 9})
+    ways = [found(tmp_path, full) for full in ("false", "true")]
+    assert len(of(ways[0], "sums")) < len(of(ways[1], "sums"))
+    for fact in ("run", "anchor"):
+        read, everything = (
+            {(row["file"], row["producer_id"], row["start_offset"]): row for row in of(rows, fact)} for rows in ways
+        )
+        assert read
+        assert {place: everything[place] for place in read} == read
+        assert {place[1:] for place in everything} == {place[1:] for place in read}
+
+
+def test_a_row_says_why_a_segment_was_not_read(tmp_path: Path) -> None:
+    (row,) = (row for row in of(found(log(tmp_path)), "file") if row["file"].endswith(f"{20:020}.log"))
+    assert row["problem"] == "not needed: the producer snapshot at offset 30 says what it left open (--full reads it)"
+    assert (row["bytes_parsed"], row["batches"], row["damaged_to"]) == (0, None, None)
