@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ def columns(found: list[tuple[int, int, One]]) -> Batches:
 def summed(batches: list[One], cuts: list[int], anchors: list[int]) -> Sums:
     found, sums = placed(batches), Sums(anchors)
     places = sorted({0, len(found), *(cut % (len(found) + 1) for cut in cuts)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         sums.add(columns(found[start:end]))
     return sums
 
