@@ -129,11 +129,6 @@ def rows_of(cases: Iterable[Case]) -> Rows:
     return rows
 
 
-def batches_of(spark: SparkSession, cases: Iterable[Case]) -> DataFrame:
-    """The batches of all cases: rows of `BatchRow`."""
-    return _frame(spark, rows_of(cases).batches, spark_schema(BatchRow))
-
-
 def by_cluster(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """The rows of each cluster, of those without any as well."""
     found: dict[str, list[dict[str, Any]]] = {each: [] for each in ids}

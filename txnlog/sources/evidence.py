@@ -23,7 +23,7 @@ from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numb
 from txnlog.sources.segments import MARKER_NAMES, is_control
 
 EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow)
-FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS = "file", "sums", "run", "marker", "anchor"
+FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
@@ -52,7 +52,13 @@ class EvidenceRows:
         whole = np.array(
             [(sums.batches, sums.records, sums.size_in_bytes, sums.stamp_latest, sums.stamp_earliest)], SUM
         )
-        kinds = {SUMS: whole, RUNS: sums.runs(), MARKERS_OF_FILE: sums.markers(), ANCHORS: sums.anchors()}
+        kinds = {
+            SUMS: whole,
+            RUNS: sums.runs(),
+            MARKERS_OF_FILE: sums.markers(),
+            ANCHORS: sums.anchors(),
+            PRODUCERS: sums.producers(),
+        }
         for fact, rows in kinds.items():
             if len(rows):
                 self._found.setdefault(fact, []).append((len(self._files) - 1, sums.first_offset, rows))
@@ -143,11 +149,25 @@ def _of_anchors(rows: Numbers) -> dict[str, Any]:
     return _around(rows) | {"start_offset": rows["base_offset"]}
 
 
+def _of_producers(rows: Numbers) -> dict[str, Any]:
+    unknown = ~rows["is_known"]
+    return {
+        "producer_id": rows["producer_id"],
+        "first_producer_epoch": pa.array(rows["first_epoch"], mask=unknown),
+        "producer_epoch": pa.array(rows["producer_epoch"], mask=unknown),
+        "last_timestamp": pa.array(rows["last_timestamp"], mask=unknown),
+        "last_sequence": pa.array(rows["last_sequence"], mask=~rows["has_data"]),
+        "is_old_sequence": rows["is_old"],
+        "coordinator_epoch": pa.array(rows["coordinator_epoch"], mask=~rows["has_marker"]),
+    }
+
+
 _COLUMNS: dict[str, Callable[[Numbers], dict[str, Any]]] = {
     SUMS: _of_sums,
     RUNS: _of_runs,
     MARKERS_OF_FILE: _of_markers,
     ANCHORS: _of_anchors,
+    PRODUCERS: _of_producers,
 }
 
 
@@ -165,11 +185,13 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
             marker[index], epochs[index] = _MARKER_NUMBERS[record.control_type], record.coordinator_epoch or 0
     is_log_append_time = attributes & wire.LOG_APPEND_TIME != 0
     is_transactional = modern & (attributes & wire.TRANSACTIONAL != 0) & (native["producer_id"] >= 0)
+    is_a_control = is_control(headers)
+    offsets = native["base_offset"] + native["last_offset_delta"]
     has_horizon = modern & (attributes & wire.DELETE_HORIZON != 0)
     return Batches(
         position=run.positions,
         base_offset=native["base_offset"],
-        last_offset=native["base_offset"] + native["last_offset_delta"],
+        last_offset=offsets,
         producer_id=native["producer_id"],
         producer_epoch=native["producer_epoch"],
         first_time=np.where(has_horizon, NONE, native["base_timestamp"]),
@@ -179,15 +201,23 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
         size_in_bytes=native["batch_length"].astype(np.int64) + LENGTH_END,
         marker=marker,
         coordinator_epoch=epochs,
-        is_event=is_transactional & (~is_control(headers) | (marker > NO_MARKER)),
+        last_sequence=_last_sequence(native["base_sequence"], native["last_offset_delta"]),
+        is_control=is_a_control,
+        is_event=is_transactional & (~is_a_control | (marker > NO_MARKER)),
         is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
     )
 
 
 _NEEDED = (
     "base_offset", "batch_length", "attributes", "last_offset_delta", "base_timestamp", "max_timestamp", "producer_id",
-    "producer_epoch", "record_count",
+    "producer_epoch", "base_sequence", "record_count",
 )  # fmt: skip
+
+
+def _last_sequence(base_sequence: Numbers, last_offset_delta: Numbers) -> Numbers:
+    """Sequence numbers start again at 0 after 2^31 - 1 (`DefaultRecordBatch.incrementSequence`)."""
+    last = (base_sequence.astype(np.int64) + last_offset_delta) % (1 << 31)
+    return np.where(base_sequence == -1, -1, last).astype(np.int32)
 
 
 def batches_of_rows(rows: pa.RecordBatch | pa.Table, written_by_brokers: bool) -> Batches:
@@ -222,7 +252,11 @@ def batches_of_rows(rows: pa.RecordBatch | pa.Table, written_by_brokers: bool) -
         records=numbers("record_count", -1).astype(np.int64),
         size_in_bytes=numbers("size_in_bytes", 0),
         marker=marker,
-        coordinator_epoch=numbers("coordinator_epoch", 0),
+        coordinator_epoch=numbers("coordinator_epoch", -1),
+        last_sequence=_last_sequence(
+            numbers("base_sequence", -1), numbers("last_offset", 0) - numbers("base_offset", 0)
+        ),
+        is_control=is_a_control,
         is_event=is_of_transaction & (~is_a_control | (marker > NO_MARKER)),
         is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
     )

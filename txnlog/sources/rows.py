@@ -58,7 +58,8 @@ class ReplayRow(NamedTuple):
     """What a file's batches add up to for the replay (`txnlog.sources.runs`); `fact` says which columns count.
 
     sums: all batches of the file. run: what one producer id wrote behind its last marker. marker: the last marker of a
-    producer id. anchor: a place that a snapshot or the log's start names, and what lies around it.
+    producer id. producer: what a broker keeps of a producer id. anchor: a place that a snapshot or the log's start
+    names, and what lies around it.
     """
 
     cluster: Annotated[str, TEXT, "Cluster the dump is of."]
@@ -88,6 +89,9 @@ class ReplayRow(NamedTuple):
     stamp_before_start: Annotated[int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."]
     stamp_before: Annotated[int | None, INT64, "Latest such time before the run's last batch, ms since 1970."]
     stamp_after: Annotated[int | None, INT64, "Earliest such time behind it, ms; of all in sums."]
+    first_producer_epoch: Annotated[int | None, INT16, "First epoch of the producer id in the file."]
+    last_sequence: Annotated[int | None, INT32, "Its last sequence number in the file; null without data; -1 none."]
+    is_old_sequence: Annotated[bool | None, BOOLEAN, "Whether its epoch has changed since."]
 
 
 class TransactionStateRow(NamedTuple):

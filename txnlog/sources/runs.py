@@ -70,6 +70,21 @@ MARKER = np.dtype(
         ("max_timestamp", "i8"),
     ]
 )
+PRODUCER = np.dtype(
+    [
+        ("producer_id", "i8"),
+        ("sequence", "i8"),
+        ("first_epoch", "i2"),
+        ("producer_epoch", "i2"),
+        ("last_timestamp", "i8"),
+        ("has_data", "?"),
+        ("last_sequence", "i4"),
+        ("is_old", "?"),  # the epoch has changed since its last data, or within all that there is
+        ("has_marker", "?"),
+        ("coordinator_epoch", "i4"),
+        ("is_known", "?"),  # not only by markers that the cleaner has emptied
+    ]
+)
 ANCHOR = np.dtype(
     [
         ("base_offset", "i8"),
@@ -102,6 +117,8 @@ class Batches(NamedTuple):
     size_in_bytes: Numbers
     marker: Numbers
     coordinator_epoch: Numbers
+    last_sequence: Numbers
+    is_control: Numbers
     is_event: Numbers
     is_stamped: Numbers
 
@@ -119,6 +136,7 @@ class Sums:
         self._anchors: list[Numbers] = []
         self._runs: list[Numbers] = []
         self._markers: list[Numbers] = []
+        self._producers: list[Numbers] = []
         self._waiting, self._limit = 0, WAITING
         self._earliest_of_piece: list[int] = []
 
@@ -132,6 +150,11 @@ class Sums:
         self._earliest_of_piece.append(int(around.earliest))
         self._pass_anchors(batches, around)
         self._add_events(batches, around)
+        self._producers += _producers(batches, self.batches)
+        self._waiting += len(self._producers[-1]) if self._producers else 0
+        if self._waiting > self._limit:
+            self._sum_up()
+            self._limit = max(WAITING, 2 * self._waiting)
         self.batches += len(batches.base_offset)
         self.records, self.size_in_bytes = int(around.records[-1]), int(around.sizes[-1])
         self.stamp_latest = int(around.before[-1])
@@ -150,6 +173,11 @@ class Sums:
         """The last `MARKER` of each producer id."""
         self._sum_up()
         return np.concatenate(self._markers) if self._markers else np.zeros(0, MARKER)
+
+    def producers(self) -> Numbers:
+        """One `PRODUCER` for each producer id: what a broker keeps of it."""
+        self._sum_up()
+        return np.concatenate(self._producers) if self._producers else np.zeros(0, PRODUCER)
 
     def anchors(self) -> Numbers:
         """One `ANCHOR` for each of the offsets that lie within the file."""
@@ -190,9 +218,6 @@ class Sums:
         if len(behind):
             self._runs.append(_runs(batches, behind, around, self.batches, len(self._earliest_of_piece)))
         self._waiting += len(ended) + (len(self._runs[-1]) if len(behind) else 0)
-        if self._waiting > self._limit:
-            self._sum_up()
-            self._limit = max(WAITING, 2 * self._waiting)
 
     def _sum_up(self) -> None:
         """One row a producer id in place of all that wait."""
@@ -203,7 +228,9 @@ class Sums:
             runs = np.concatenate(self._runs)
             self._look_ahead(runs)
             self._runs = [_joined(_still_open(runs, self._markers))]
-        self._waiting = sum(map(len, (*self._markers, *self._runs)))
+        if len(self._producers) > 1:
+            self._producers = [_known_producers(np.concatenate(self._producers))]
+        self._waiting = sum(map(len, (*self._markers, *self._runs, *self._producers)))
 
     def _look_ahead(self, rows: Numbers) -> None:
         """Bring `stamp_after` up to the pieces that came later."""
@@ -314,3 +341,63 @@ def _joined(runs: Numbers) -> Numbers:
     joined["lacks_records"] = np.logical_or.reduceat(runs["lacks_records"], starts)
     joined["lowest_producer_epoch"] = np.minimum.reduceat(runs["lowest_producer_epoch"], starts)
     return joined
+
+
+def _producers(batches: Batches, before: int) -> list[Numbers]:
+    """What the batches say of each producer id."""
+    is_ones = batches.producer_id >= 0
+    is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
+    says = np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))
+    found = []
+    if is_emptied.any():
+        rows = np.zeros(len(ids := np.unique(batches.producer_id[is_emptied])), PRODUCER)
+        rows["producer_id"], rows["sequence"] = ids, before
+        found.append(rows)
+    if len(says):
+        says = says[np.argsort(batches.producer_id[says], kind="stable")]
+        found.append(_of_producers(batches, says, before))
+    return found
+
+
+def _of_producers(batches: Batches, says: Numbers, before: int) -> Numbers:
+    """One row for each producer id of the batches `says`, which stand in the order of their ids."""
+    ids, epochs, place = batches.producer_id[says], batches.producer_epoch[says], np.arange(len(says))
+    starts = _starts(ids)
+    last = np.append(starts[1:], len(says)) - 1
+    changes = np.concatenate(([False], epochs[1:] != epochs[:-1]))
+    changes[starts] = False
+    data = np.maximum.reduceat(np.where(batches.is_control[says], -1, place), starts)
+    changed = np.maximum.reduceat(np.where(changes, place, -1), starts)
+    says_by_whom = (batches.marker[says] > NO_MARKER) & (batches.coordinator_epoch[says] >= 0)
+    marked = np.maximum.reduceat(np.where(says_by_whom, place, -1), starts)
+    rows = np.zeros(len(starts), PRODUCER)
+    rows["producer_id"], rows["sequence"], rows["is_known"] = ids[starts], says[starts] + before, True
+    rows["first_epoch"], rows["producer_epoch"] = epochs[starts], epochs[last]
+    rows["last_timestamp"] = batches.max_timestamp[says[last]]
+    rows["has_data"], rows["last_sequence"] = data >= 0, batches.last_sequence[says[data]]
+    rows["is_old"] = changed > data
+    rows["has_marker"], rows["coordinator_epoch"] = marked >= 0, batches.coordinator_epoch[says[marked]]
+    return rows
+
+
+def _known_producers(rows: Numbers) -> Numbers:
+    """One row for each producer id, where several pieces of the file say something of it."""
+    known = _sorted(rows[rows["is_known"]])
+    only_emptied = np.setdiff1d(rows["producer_id"], known["producer_id"])
+    others = np.zeros(len(only_emptied), PRODUCER)
+    others["producer_id"] = only_emptied
+    if not len(known):
+        return others
+    starts, place = _starts(known["producer_id"]), np.arange(len(known))
+    last = np.append(starts[1:], len(known)) - 1
+    changes = np.concatenate(([False], known["first_epoch"][1:] != known["producer_epoch"][:-1]))
+    changes[starts] = False
+    data = np.maximum.reduceat(np.where(known["has_data"], place, -1), starts)
+    changed = np.maximum.reduceat(np.where(known["is_old"] | (changes & ~known["has_data"]), place, -1), starts)
+    marked = np.maximum.reduceat(np.where(known["has_marker"], place, -1), starts)
+    joined = known[starts].copy()
+    joined["producer_epoch"], joined["last_timestamp"] = known["producer_epoch"][last], known["last_timestamp"][last]
+    joined["has_data"], joined["last_sequence"] = data >= 0, known["last_sequence"][data]
+    joined["is_old"] = (changed >= data) & (changed >= 0)
+    joined["has_marker"], joined["coordinator_epoch"] = marked >= 0, known["coordinator_epoch"][marked]
+    return np.concatenate((joined, others))

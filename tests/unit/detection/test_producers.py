@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.detection_cases import Case, batches_of, facts
+from tests.detection_cases import Case, facts
 from tests.logs_in_words import instant
 from txnlog.detection.copies import chosen_copies, partition_copies
 from txnlog.detection.producers import producer_states
@@ -33,7 +33,7 @@ PRODUCERS = [
 def states(spark: SparkSession) -> dict[str, dict[str, Any]]:
     dump = facts(spark, PRODUCERS)
     copies = chosen_copies(partition_copies(dump.dump_files, dump.checkpoints))
-    found = producer_states(batches_of(spark, PRODUCERS), dump.producer_snapshots, copies).collect()
+    found = producer_states(dump.runs, dump.producer_snapshots, copies).collect()
     return {row["cluster"]: row.asDict() for row in found}
 
 

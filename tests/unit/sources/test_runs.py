@@ -29,6 +29,13 @@ class One(NamedTuple):
     first_time: int
     records: int
     offsets: int
+    sequence: int
+    is_emptied: bool
+
+
+def emptied(one: One) -> One:
+    """A marker that the cleaner has emptied is a control batch without a record."""
+    return one._replace(marker=NO_MARKER, records=0) if one.is_emptied else one
 
 
 BATCHES = st.lists(
@@ -43,7 +50,9 @@ BATCHES = st.lists(
         TIMES,
         st.integers(-1, 3),
         st.integers(1, 3),
-    ),
+        st.integers(-1, 9),
+        st.sampled_from([False, False, False, True]),
+    ).map(emptied),
     max_size=24,
 )
 
@@ -77,7 +86,9 @@ def columns(found: list[tuple[int, int, One]]) -> Batches:
         size_in_bytes=np.full(len(found), 100, np.int64),
         marker=of("marker", np.int8),
         coordinator_epoch=of("producer_epoch", np.int32),
-        is_event=of("is_event", np.bool_),
+        last_sequence=of("sequence", np.int32),
+        is_control=(of("marker", np.int8) > NO_MARKER) | of("is_emptied", np.bool_),
+        is_event=of("is_event", np.bool_) & ~of("is_emptied", np.bool_),
         is_stamped=of("is_stamped", np.bool_),
     )
 
@@ -115,7 +126,7 @@ def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
     for place in placed(batches):
         if place[2].is_event and place[2].marker > NO_MARKER:
             found.pop(place[2].producer_id, None)
-        elif place[2].is_event:
+        elif place[2].is_event and not place[2].is_emptied:
             found.setdefault(place[2].producer_id, []).append(place)
     return found
 
@@ -192,3 +203,33 @@ def test_the_whole_file_is_summed_up(batches: list[One], cuts: list[int]) -> Non
     assert (sums.records, sums.size_in_bytes) == before(batches, end)
     assert (sums.batches, sums.first_offset) == (len(batches), 0 if batches else None)
     assert (sums.stamp_latest, sums.stamp_earliest) == (max(times, default=EARLIEST), min(times, default=LATEST))
+
+
+def known_producers(batches: list[One]) -> dict[int, dict[str, Any]]:
+    """What a broker keeps of each producer id, batch by batch (`ProducerStateEntry`)."""
+    known: dict[int, dict[str, Any]] = {}
+    for one in batches:
+        state = known.setdefault(one.producer_id, {"is_known": False})
+        if one.is_emptied:
+            continue
+        if not state["is_known"]:
+            state |= {"is_known": True, "first_epoch": one.producer_epoch, "has_data": False, "has_marker": False}
+            state |= {"producer_epoch": one.producer_epoch, "is_old": False}
+        if one.producer_epoch != state["producer_epoch"]:
+            state["is_old"] = True
+        state |= {"producer_epoch": one.producer_epoch, "last_timestamp": one.time}
+        if one.marker > NO_MARKER:
+            state |= {"has_marker": True, "coordinator_epoch": one.producer_epoch}
+        else:
+            state |= {"has_data": True, "last_sequence": one.sequence, "is_old": False}
+    return known
+
+
+@settings(deadline=None, max_examples=300)
+@given(BATCHES, st.lists(st.integers(0, 30), max_size=4))
+def test_what_a_broker_keeps_of_each_producer_id_is_kept(batches: list[One], cuts: list[int]) -> None:
+    expected = known_producers(batches)
+    rows = summed(batches, cuts, []).producers()
+    assert {
+        int(row["producer_id"]): {name: row[name] for name in expected[int(row["producer_id"])]} for row in rows
+    } == expected
