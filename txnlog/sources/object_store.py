@@ -113,9 +113,8 @@ class StoredSegment(LocalSegment):
     """
 
     def __init__(self, place: Address) -> None:
-        self._place = place
-        self._object = _opened(place)
-        self.size = self._object.size()
+        self._object = _Object(place)
+        self.size = self._object.size
         self._descriptor = _scratch(place, self.size)
         self._path = str(place)
         self._start = 0
@@ -129,22 +128,24 @@ class StoredSegment(LocalSegment):
                 self._missing.remove(block)
 
     def _fetch(self, start: int) -> None:
-        content = _content(self._place, self._object, start, min(BLOCK, self.size - start))
-        left = memoryview(content)
+        left = self._object.content(start, min(BLOCK, self.size - start))
         while left:
             # A disk that is nearly full takes a part before it refuses the rest.
-            with _room_for(self._place):
+            with _room_for(self._object.place):
                 written = os.pwrite(self._descriptor, left, start)
             left, start = left[written:], start + written
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        super().__exit__(kind)
+        if kind is None:
+            self._object.check()
 
 
 class StoredStream(io.RawIOBase):
     """An object from its start on: one request at a time, one block in memory."""
 
     def __init__(self, place: Address) -> None:
-        self._place = place
-        self._object = _opened(place)
-        self._size = self._object.size()
+        self._object = _Object(place)
         self._position = self._start = 0
         self._block = memoryview(b"")
         self._next = FIRST_BLOCK
@@ -181,33 +182,53 @@ class StoredStream(io.RawIOBase):
 
     def _fetch(self) -> None:
         self._start = self._position
-        length = max(min(self._next, self._size - self._start), 0)
-        self._block = memoryview(_content(self._place, self._object, self._start, length))
+        length = max(min(self._next, self._object.size - self._start), 0)
+        if length == 0:
+            self._object.check()
+        self._block = self._object.content(self._start, length)
         self._next = min(8 * self._next, BLOCK)
+
+
+class _Object:
+    """An object that is open: one request tells its size, and each piece of its content takes one more."""
+
+    def __init__(self, place: Address) -> None:
+        self.place = place
+        self._file = _opened(place)
+        self.size: int = self._file.size()
+        self._pieces = 0
+
+    def content(self, start: int, length: int) -> memoryview:
+        """The `length` bytes from `start` on."""
+        if length == 0:
+            return memoryview(b"")
+        self._pieces += 1
+        with _requests(self.place):
+            self._file.seek(start)
+            return memoryview(self._file.read_buffer(length)).cast("B")
+
+    def check(self) -> None:
+        """`StoreError` if another object has taken its place between two pieces.
+
+        pyarrow does not tell: where the other one is shorter it fills the rest of a piece with what was in memory.
+        """
+        if self._pieces < 2:
+            return
+        now = _opened(self.place)
+        if (now.size(), now.metadata()) != (self.size, self._file.metadata()):
+            raise StoreError(f"{self.place}: changed while it was read: take a dump first, then read it")
 
 
 def start_of(place: Address, length: int) -> bytes:
     """The first bytes of an object; one byte more than `length` where there are more. `StoreError`."""
-    opened = _opened(place)
-    return bytes(memoryview(_content(place, opened, 0, min(length + 1, opened.size()))))
+    opened = _Object(place)
+    return bytes(opened.content(0, min(length + 1, opened.size)))
 
 
 def _opened(place: Address) -> Any:
     with _requests(place):
         store, base = _store(place.store)
         return store.open_input_file(_path(base, place.key))
-
-
-def _content(place: Address, opened: Any, start: int, length: int) -> Any:
-    """A buffer with `length` bytes from `start` on, by one request."""
-    if length == 0:
-        return b""
-    with _requests(place):
-        opened.seek(start)
-        content = opened.read_buffer(length)
-    if len(content) < length:
-        raise StoreError(f"{place}: became shorter while it was read: take a dump first, then read it")
-    return content
 
 
 @cache
