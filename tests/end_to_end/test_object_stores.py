@@ -49,21 +49,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(store: Store, folder: Path) -> Answers:
-    """A sample and a text from the folder and from the store, a dump without times, and three that cannot be read."""
+    """A sample and a text from the folder and from the store, and three dumps that cannot be read."""
     shutil.copytree(SAMPLE, folder / "dump" / "torn")
     (folder / "dump/texts").mkdir()
     (folder / "dump/texts/dump.toml").write_text('cluster = "texts"\nstarted = "2026-11-21T12:00:00Z"\n')
     shutil.copy(TEXT, folder / "dump/texts/deep.txt")
     store.upload(folder / "dump", "e2e")
-    undated = small_dump(folder / "undated")
-    manifest = (undated / "dump.toml").read_text()
-    (undated / "dump.toml").write_text("".join(line for line in manifest.splitlines(True) if "started" not in line))
-    store.upload(undated, "undated")
-    store.upload(undated, "forbidden")
+    store.upload(small_dump(folder / "forbidden"), "forbidden")
     dumps = {
         "near": str(folder / "dump"),
         "far": store.uri("e2e"),
-        "undated": store.uri("undated"),
         "forbidden": store.uri("forbidden"),
         "none": store.uri("none"),
         "elsewhere": store.uri("e2e", bucket="another"),
@@ -104,15 +99,6 @@ def test_each_reading_of_a_file_takes_two_requests_and_each_reading_of_the_tree_
     # The job itself, and each of its six data sources.
     listings = [each for each in store.listings() if each.status == "200"]
     assert len(listings) <= 3 * 7 + 1
-
-
-def test_when_an_object_was_put_there_is_no_evidence_of_when_the_log_was_copied(answers: Answers, folder: Path) -> None:
-    code, errors = answers["undated"]
-    assert code == 0, errors[-3000:]
-    (row,) = rows(Root(str(folder / "tables/undated")), RUNS)
-    assert row["as_of_sources"] == ["latest broker timestamp"]
-    files = rows(Root(str(folder / "tables/undated")), DUMP_FILES)
-    assert {file["modified"].year for file in files} == {1970}
 
 
 @pytest.mark.parametrize(

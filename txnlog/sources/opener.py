@@ -21,6 +21,11 @@ def dump_root(text: str) -> str:
     return address(text).uri if is_address(text) else str(local_path(text))
 
 
+def shown(path: str) -> str:
+    """A path for people: an address without its settings."""
+    return str(address(path)) if is_address(path) else path
+
+
 def opened_segment(path: str) -> LocalSegment:
     """A file to be looked at anywhere, in bounded memory. `OSError` as by `open`; `StoreError`."""
     return StoredSegment(address(path)) if is_address(path) else LocalSegment(path)

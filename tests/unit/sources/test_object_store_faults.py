@@ -57,6 +57,12 @@ def test_a_broker_whose_properties_are_not_to_be_had_is_not_one_without_a_name(r
         inventory(dump_root(reader.uri("nameless")))
 
 
+def test_a_manifest_that_cannot_be_used_is_named_without_settings(reader: Store) -> None:
+    reader.put("mistaken/dump.toml", b"color = 1\n")
+    with pytest.raises(DumpError, match=f"^s3://{BUCKET}/mistaken/dump.toml: color is not a key"):
+        inventory(dump_root(reader.uri("mistaken")))
+
+
 def replaced_while_read(reader: Store, content: bytes) -> None:
     with opened_segment(dump_root(reader.uri("replaced"))) as segment:
         segment.view(0, 100)
