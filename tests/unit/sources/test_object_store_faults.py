@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,15 +85,25 @@ def test_an_object_that_ends_before_the_next_piece_is_an_error(reader: Store) ->
         replaced_while_read(reader, b"short")
 
 
-def test_a_disk_without_room_for_a_segment_is_one_line(reader: Store) -> None:
-    reader.put("too-large", bytes(2 << 20))
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """What a disk that is nearly full looks like."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        with pytest.raises(StoreError, match=r"cannot be kept in .*: File too large: name a larger disk"):
-            opened_segment(dump_root(reader.uri("too-large")))
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_without_room_for_a_segment_is_one_line(reader: Store) -> None:
+    reader.put("too-large", bytes(2 << 20))
+    path, says = dump_root(reader.uri("too-large")), r"cannot be kept in .*: File too large: name a larger disk"
+    with largest_file(1 << 20), pytest.raises(StoreError, match=says):
+        opened_segment(path)
+    # Of one that becomes full meanwhile the first part is taken.
+    with opened_segment(path) as segment, largest_file(1 << 20), pytest.raises(StoreError, match=says):
+        segment.view(0, 100)
 
 
 def test_nothing_is_left_in_the_folder_that_spark_gives(
