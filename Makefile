@@ -53,7 +53,8 @@ build/spark-%/.ready: pyproject.toml constraints.txt
 	@echo "installing Spark $* and what constraints.txt lists: some minutes, once"
 	@sed 's/^pyspark==.*/pyspark==$*/' constraints.txt >build/spark-$*/constraints.txt
 	@build/spark-$*/bin/pip install --quiet --disable-pip-version-check \
-		--constraint build/spark-$*/constraints.txt --editable '.[spark]' hypothesis pytest werkzeug
+		--constraint build/spark-$*/constraints.txt --editable '.[spark]' hypothesis pytest werkzeug \
+		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
 	@build/spark-$*/bin/python -m txnlog.jars >/dev/null
 	@touch $@
 
