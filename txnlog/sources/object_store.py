@@ -13,49 +13,19 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
-from txnlog.errors import DumpError, StoreError
+from txnlog.errors import StoreError
+from txnlog.sources.address import Address
 from txnlog.sources.local import LocalSegment
 
-# What Spark and Hadoop call a store, and what pyarrow calls it.
-SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
-# Settings of pyarrow's file systems that are no secrets; the address of a dump stands in the tables.
-SETTINGS = frozenset(
-    {
-        "region", "scheme", "endpoint_override", "tls_ca_file_path",
-        "project_id", "retry_limit_seconds",
-        "enable_tls", "blob_storage_authority", "dfs_storage_authority", "blob_storage_scheme", "dfs_storage_scheme",
-        "credential_kind", "tenant_id", "client_id",
-        "kerb_ticket", "replication",
-    }
-)  # fmt: skip
 # What one request asks for: at 100 MB/s a third of a second, next to which the time of a request itself is little.
 BLOCK = 32 << 20
 # Of most texts, and of all that are none, only the beginning is looked at.
 FIRST_BLOCK = 256 << 10
 LONGEST_REASON = 300
-HOW = "docs/object-stores.md says how to name it"
-
-
-class Address(NamedTuple):
-    """Where an object or a folder is: the store without a path (`s3://bucket?region=…`), and the path in it."""
-
-    store: str
-    key: str
-
-    def __str__(self) -> str:
-        """The address for people, without settings."""
-        return f"{self.store.partition('?')[0]}/{self.key}"
-
-    @property
-    def uri(self) -> str:
-        """The address as text, from which `address` makes it again."""
-        store, mark, query = self.store.partition("?")
-        return f"{store}/{quote(self.key)}{mark}{query}"
 
 
 class Stored(NamedTuple):
@@ -64,29 +34,6 @@ class Stored(NamedTuple):
     uri: str
     relative: str
     size: int
-
-
-def is_address(text: str) -> bool:
-    """Whether a text names a place in an object store, rather than a local path."""
-    return "://" in text and text.partition("://")[0].lower() in SCHEMES
-
-
-def address(text: str) -> Address:
-    """The address that a URI names; `DumpError`, which repeats no secret, for one that cannot be used."""
-    try:
-        parts = urlsplit(text, allow_fragments=False)
-    except ValueError as error:
-        raise DumpError(f"an address that starts with {text.partition('://')[0]}:// is none: {error}; {HOW}") from error
-    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    if parts.password is not None or (parts.username and parts.scheme in ("s3", "s3a")):
-        raise DumpError(f"{shown}: no credentials in an address: it is written to the tables; {HOW}")
-    if not parts.netloc:
-        raise DumpError(f"{shown}: names no bucket, container or host; {HOW}")
-    unknown = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} - SETTINGS
-    if unknown:
-        raise DumpError(f"{shown}: {', '.join(sorted(unknown))} cannot be set in an address; {HOW}")
-    query = f"?{parts.query}" if parts.query else ""
-    return Address(f"{SCHEMES[parts.scheme]}://{parts.netloc}{query}", unquote(parts.path).strip("/"))
 
 
 def objects(root: Address) -> list[Stored]:

@@ -9,8 +9,9 @@ import os
 from typing import BinaryIO, cast
 
 from txnlog.errors import FormatError
+from txnlog.sources.address import address, is_address
 from txnlog.sources.local import LocalSegment, descriptor, local_path
-from txnlog.sources.object_store import StoredSegment, StoredStream, address, is_address, start_of
+from txnlog.sources.object_store import StoredSegment, StoredStream, start_of
 
 
 def dump_root(text: str) -> str:
