@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults bench mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms bench mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,24 @@ test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before
 
 bench: $(READY) ## measure speed and memory against Kafka's own tool; a quarter of an hour; ARGS="--rounds 1" for a look
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
+
+# Databricks 17.3 LTS and 18 LTS have these; .venv has the newest.
+OLDER_SPARKS := 4.0.1 4.1.1
+
+test-platforms: $(READY) $(OLDER_SPARKS:%=build/spark-%/.ready) ## the samples on older Sparks, each in a .venv of its own
+	for version in $(OLDER_SPARKS); do \
+	  build/spark-$$version/bin/python -m pytest tests/end_to_end/test_samples.py $(ARGS) || exit 1; done
+
+# The versions of constraints.txt, but for Spark's.
+build/spark-%/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/spark-$*
+	@echo "installing Spark $* and what constraints.txt lists: some minutes, once"
+	@sed 's/^pyspark==.*/pyspark==$*/' constraints.txt >build/spark-$*/constraints.txt
+	@build/spark-$*/bin/pip install --quiet --disable-pip-version-check \
+		--constraint build/spark-$*/constraints.txt --editable '.[spark]' hypothesis pytest werkzeug \
+		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
+	@build/spark-$*/bin/python -m txnlog.jars >/dev/null
+	@touch $@
 
 mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)

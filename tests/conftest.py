@@ -8,8 +8,10 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from tests.object_store import Store
 from tests.quick_spark import QUICK
 from txnlog.session import session
+from txnlog.sources.object_store import _store
 
 # A machine that is busy is no failure.
 settings.register_profile("txnlog", deadline=None)
@@ -29,3 +31,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[Store]:
+    """One for the whole run, as what it holds is the process's: each test puts its objects into a folder of its own."""
+    with Store() as started:
+        yield started
+
+
+@pytest.fixture
+def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """The store with the rights to list and to get, and nothing counted yet."""
+    for name, value in store.credentials.items():
+        monkeypatch.setenv(name, value)
+    _store.cache_clear()
+    with store.guarded():
+        store.requests.clear()
+        yield store

@@ -25,7 +25,7 @@ def rows(files: list[DumpFile]) -> list[Row]:
     return read
 
 
-def rows_below(source: type[DumpSource], root: Path, **options: str) -> list[Row]:
+def rows_below(source: type[DumpSource], root: Path | str, **options: str) -> list[Row]:
     """The rows that a data source reads of a dump, in the order of its files."""
     opened = source({"path": str(root), **options})
     # The tasks, as Spark would deal them out.

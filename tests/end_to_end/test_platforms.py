@@ -1,4 +1,4 @@
-"""The same code on other Sparks: Spark Connect, and `spark-submit` with the wheel."""
+"""The same code on other Sparks: Spark Connect, `spark-submit` with the wheel, and a cluster of two workers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.processes import contents
+from tests.end_to_end.spark_cluster import SETTINGS, spark_cluster
 from txnlog.jars import delta_jars
 from txnlog.report import find_hanging
 from txnlog.sources.data_sources import SOURCES
@@ -66,21 +68,46 @@ def test_the_wheel_brings_no_spark(wheel: Path) -> None:
         assert "txnlog/conf/log4j2.properties" in content.namelist()
 
 
-def test_spark_submit_runs_the_job_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
-    config = tmp_path / "night.toml"
-    config.write_text(f'dump = "{DUMP}"\ntables = "{tmp_path / "tables"}"\n')
-    job = tmp_path / "job.py"
+def submitted(wheel: Path, folder: Path, master: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    """The nightly job by `spark-submit`, the code from the wheel alone; its tables are in `tables`."""
+    config = folder / "night.toml"
+    config.write_text(f'dump = "{DUMP}"\ntables = "{folder / "tables"}"\n')
+    job = folder / "job.py"
     source = (ROOT / "jobs" / "detect_hanging_transactions.py").read_text()
     job.write_text(f"import txnlog; assert '.whl' in txnlog.__file__, txnlog.__file__\n{source}")
     jars = ",".join(map(str, delta_jars()))
     submit = Path(sys.executable).with_name("spark-submit")
-    done = run(
-        [str(submit), "--master", "local[2]", "--properties-file", str(ROOT / "conf" / "spark-defaults.conf"),
+    options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    return run(
+        [str(submit), "--master", master, "--properties-file", str(ROOT / "conf" / "spark-defaults.conf"), *options,
          "--jars", jars, "--py-files", str(wheel), str(job), "--config", str(config)],
-        tmp_path,
+        folder,
         SPARK_CONF_DIR=str(ROOT / "conf"),
     )  # fmt: skip
-    assert "7 open transactions, 7 late, 2 to abort, 5 undetermined" in done.stdout
-    found = find_hanging.late_transactions(Root(str(tmp_path / "tables")))
+
+
+@pytest.fixture(scope="module")
+def in_local_mode(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """The tables of the job in local mode, and what it said."""
+    folder = tmp_path_factory.mktemp("local")
+    done = submitted(wheel, folder, "local[2]")
+    return folder / "tables", done.stdout, done.stderr
+
+
+def test_spark_submit_runs_the_job_from_the_wheel_alone(in_local_mode: tuple[Path, str, str]) -> None:
+    tables, printed, errors = in_local_mode
+    assert "7 open transactions, 7 late, 2 to abort, 5 undetermined" in printed
+    found = find_hanging.late_transactions(Root(str(tables)))
     assert {tuple(row[name] for name in COMPARED) for row in found} == EXPECTED
-    assert all(line.startswith("{") for line in done.stderr.splitlines() if " WARN " in line or '"level"' in line)
+    assert all(line.startswith("{") for line in errors.splitlines() if " WARN " in line or '"level"' in line)
+
+
+def test_a_cluster_of_two_workers_writes_the_tables_of_local_mode(
+    wheel: Path, in_local_mode: tuple[Path, str, str], tmp_path: Path
+) -> None:
+    with spark_cluster(tmp_path) as cluster:
+        submitted(wheel, tmp_path, cluster.master, **SETTINGS)
+        assert cluster.executors() == [1, 1]
+    found = contents(tmp_path / "tables")
+    assert found == contents(in_local_mode[0])
+    assert len(found["open_transactions"]) == len(EXPECTED)

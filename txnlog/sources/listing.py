@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from txnlog.errors import DumpError
-from txnlog.sources.object_store import Stored, address, is_address, objects
+from txnlog.sources.address import address, is_address
+from txnlog.sources.object_store import Stored, objects
 
 LINK, NO_FILE = "a symbolic link is not followed", "not a regular file"
 # They know when a file was put there, which may be long after the log was copied.

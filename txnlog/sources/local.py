@@ -72,7 +72,7 @@ class LocalSegment:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._window = memoryview(b"")
         os.close(self._descriptor)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from txnlog.errors import DumpError, FormatError, OptionError
 from txnlog.format.dump_text import topic_partition
-from txnlog.sources.opener import small_content
+from txnlog.sources.opener import shown, small_content
 from txnlog.times import instant_ms, milliseconds
 
 NAME = "dump.toml"
@@ -53,8 +53,8 @@ def read_manifest(path: str) -> Manifest:
     try:
         content = tomllib.loads(small_content(path, LARGEST_MANIFEST).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, FormatError, RecursionError, OSError) as error:
-        raise DumpError(f"{path}: {error}") from error
-    return _manifest(path, content)
+        raise DumpError(f"{shown(path)}: {error}") from error
+    return _manifest(shown(path), content)
 
 
 def _manifest(path: str, content: dict[str, Any]) -> Manifest:

@@ -13,49 +13,19 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
-from txnlog.errors import DumpError, StoreError
+from txnlog.errors import StoreError
+from txnlog.sources.address import Address
 from txnlog.sources.local import LocalSegment
 
-# What Spark and Hadoop call a store, and what pyarrow calls it.
-SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
-# Settings of pyarrow's file systems that are no secrets; the address of a dump stands in the tables.
-SETTINGS = frozenset(
-    {
-        "region", "scheme", "endpoint_override", "tls_ca_file_path",
-        "project_id", "retry_limit_seconds",
-        "enable_tls", "blob_storage_authority", "dfs_storage_authority", "blob_storage_scheme", "dfs_storage_scheme",
-        "credential_kind", "tenant_id", "client_id",
-        "kerb_ticket", "replication",
-    }
-)  # fmt: skip
 # What one request asks for: at 100 MB/s a third of a second, next to which the time of a request itself is little.
 BLOCK = 32 << 20
 # Of most texts, and of all that are none, only the beginning is looked at.
 FIRST_BLOCK = 256 << 10
 LONGEST_REASON = 300
-HOW = "docs/object-stores.md says how to name it"
-
-
-class Address(NamedTuple):
-    """Where an object or a folder is: the store without a path (`s3://bucket?region=…`), and the path in it."""
-
-    store: str
-    key: str
-
-    def __str__(self) -> str:
-        """The address for people, without settings."""
-        return f"{self.store.partition('?')[0]}/{self.key}"
-
-    @property
-    def uri(self) -> str:
-        """The address as text, from which `address` makes it again."""
-        store, mark, query = self.store.partition("?")
-        return f"{store}/{quote(self.key)}{mark}{query}"
 
 
 class Stored(NamedTuple):
@@ -64,29 +34,6 @@ class Stored(NamedTuple):
     uri: str
     relative: str
     size: int
-
-
-def is_address(text: str) -> bool:
-    """Whether a text names a place in an object store, rather than a local path."""
-    return "://" in text and text.partition("://")[0].lower() in SCHEMES
-
-
-def address(text: str) -> Address:
-    """The address that a URI names; `DumpError`, which repeats no secret, for one that cannot be used."""
-    try:
-        parts = urlsplit(text, allow_fragments=False)
-    except ValueError as error:
-        raise DumpError(f"an address that starts with {text.partition('://')[0]}:// is none: {error}; {HOW}") from error
-    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    if parts.password is not None or (parts.username and parts.scheme in ("s3", "s3a")):
-        raise DumpError(f"{shown}: no credentials in an address: it is written to the tables; {HOW}")
-    if not parts.netloc:
-        raise DumpError(f"{shown}: names no bucket, container or host; {HOW}")
-    unknown = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} - SETTINGS
-    if unknown:
-        raise DumpError(f"{shown}: {', '.join(sorted(unknown))} cannot be set in an address; {HOW}")
-    query = f"?{parts.query}" if parts.query else ""
-    return Address(f"{SCHEMES[parts.scheme]}://{parts.netloc}{query}", unquote(parts.path).strip("/"))
 
 
 def objects(root: Address) -> list[Stored]:
@@ -113,9 +60,8 @@ class StoredSegment(LocalSegment):
     """
 
     def __init__(self, place: Address) -> None:
-        self._place = place
-        self._object = _opened(place)
-        self.size = self._object.size()
+        self._object = _Object(place)
+        self.size = self._object.size
         self._descriptor = _scratch(place, self.size)
         self._path = str(place)
         self._start = 0
@@ -129,22 +75,24 @@ class StoredSegment(LocalSegment):
                 self._missing.remove(block)
 
     def _fetch(self, start: int) -> None:
-        content = _content(self._place, self._object, start, min(BLOCK, self.size - start))
-        left = memoryview(content)
+        left = self._object.content(start, min(BLOCK, self.size - start))
         while left:
             # A disk that is nearly full takes a part before it refuses the rest.
-            with _room_for(self._place):
+            with _room_for(self._object.place):
                 written = os.pwrite(self._descriptor, left, start)
             left, start = left[written:], start + written
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        super().__exit__(kind)
+        if kind is None:
+            self._object.check()
 
 
 class StoredStream(io.RawIOBase):
     """An object from its start on: one request at a time, one block in memory."""
 
     def __init__(self, place: Address) -> None:
-        self._place = place
-        self._object = _opened(place)
-        self._size = self._object.size()
+        self._object = _Object(place)
         self._position = self._start = 0
         self._block = memoryview(b"")
         self._next = FIRST_BLOCK
@@ -181,33 +129,53 @@ class StoredStream(io.RawIOBase):
 
     def _fetch(self) -> None:
         self._start = self._position
-        length = max(min(self._next, self._size - self._start), 0)
-        self._block = memoryview(_content(self._place, self._object, self._start, length))
+        length = max(min(self._next, self._object.size - self._start), 0)
+        if length == 0:
+            self._object.check()
+        self._block = self._object.content(self._start, length)
         self._next = min(8 * self._next, BLOCK)
+
+
+class _Object:
+    """An object that is open: one request tells its size, and each piece of its content takes one more."""
+
+    def __init__(self, place: Address) -> None:
+        self.place = place
+        self._file = _opened(place)
+        self.size: int = self._file.size()
+        self._pieces = 0
+
+    def content(self, start: int, length: int) -> memoryview:
+        """The `length` bytes from `start` on."""
+        if length == 0:
+            return memoryview(b"")
+        self._pieces += 1
+        with _requests(self.place):
+            self._file.seek(start)
+            return memoryview(self._file.read_buffer(length)).cast("B")
+
+    def check(self) -> None:
+        """`StoreError` if another object has taken its place between two pieces.
+
+        pyarrow does not tell: where the other one is shorter it fills the rest of a piece with what was in memory.
+        """
+        if self._pieces < 2:
+            return
+        now = _opened(self.place)
+        if (now.size(), now.metadata()) != (self.size, self._file.metadata()):
+            raise StoreError(f"{self.place}: changed while it was read: take a dump first, then read it")
 
 
 def start_of(place: Address, length: int) -> bytes:
     """The first bytes of an object; one byte more than `length` where there are more. `StoreError`."""
-    opened = _opened(place)
-    return bytes(memoryview(_content(place, opened, 0, min(length + 1, opened.size()))))
+    opened = _Object(place)
+    return bytes(opened.content(0, min(length + 1, opened.size)))
 
 
 def _opened(place: Address) -> Any:
     with _requests(place):
         store, base = _store(place.store)
         return store.open_input_file(_path(base, place.key))
-
-
-def _content(place: Address, opened: Any, start: int, length: int) -> Any:
-    """A buffer with `length` bytes from `start` on, by one request."""
-    if length == 0:
-        return b""
-    with _requests(place):
-        opened.seek(start)
-        content = opened.read_buffer(length)
-    if len(content) < length:
-        raise StoreError(f"{place}: became shorter while it was read: take a dump first, then read it")
-    return content
 
 
 @cache

@@ -9,8 +9,9 @@ import os
 from typing import BinaryIO, cast
 
 from txnlog.errors import FormatError
+from txnlog.sources.address import address, is_address
 from txnlog.sources.local import LocalSegment, descriptor, local_path
-from txnlog.sources.object_store import StoredSegment, StoredStream, address, is_address, start_of
+from txnlog.sources.object_store import StoredSegment, StoredStream, start_of
 
 
 def dump_root(text: str) -> str:
@@ -19,6 +20,11 @@ def dump_root(text: str) -> str:
     `DumpError` says what is wrong with it.
     """
     return address(text).uri if is_address(text) else str(local_path(text))
+
+
+def shown(path: str) -> str:
+    """A path for people: an address without its settings."""
+    return str(address(path)) if is_address(path) else path
 
 
 def opened_segment(path: str) -> LocalSegment:

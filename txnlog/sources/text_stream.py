@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from txnlog.errors import FormatError
 from txnlog.format.dump_text import HEADING, is_dump_text
-from txnlog.sources.object_store import is_address
+from txnlog.sources.address import is_address
 from txnlog.sources.opener import regular_file
 
 # Smaller ones are slower, larger ones take more memory.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, facts
 from tests.logs_in_words import MINUTE, START, instant
@@ -143,3 +144,12 @@ def test_39_a_broker_that_wrote_later_than_its_files_say(spark: SparkSession) ->
     dump = facts(spark, [Case("only", "data(0)@900 commit(1)@800", modified=700, copied={"1": (None, None)})])
     row = copy_times(dump.dump_files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
     assert (row["as_of"], row["as_of_source"]) == (instant("800"), "latest broker timestamp")
+
+
+def test_39_where_files_have_no_times_only_brokers_say_when_a_copy_was_taken(spark: SparkSession) -> None:
+    dump = facts(spark, [Case("only", "data(0)@100 commit(1)@101", copied={"1": (None, None)})])
+    files = dump.dump_files.withColumn("modified", F.lit("1970-01-01T00:00:00Z").cast("timestamp"))
+    row = copy_times(files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
+    assert (row["as_of"], row["as_of_source"]) == (instant("101"), "latest broker timestamp")
+    unstamped = files.withColumn("broker_timestamp", F.lit(None).cast("bigint"))
+    assert copy_times(unstamped, dump.log_dirs, None, 10 * MINUTE).collect()[0]["as_of"] is None

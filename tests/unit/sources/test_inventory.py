@@ -10,6 +10,7 @@ import pytest
 from tests.file_rows import rows
 from tests.writer import put, segment
 from txnlog.errors import DumpError
+from txnlog.sources import listing
 from txnlog.sources.inventory import DumpFile, FileKind, inventory
 from txnlog.sources.manifest import CopyTime
 from txnlog.sources.summary import NOTHING_FOLLOWS
@@ -228,3 +229,10 @@ def test_a_file_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     os.close(os.open("f" * 255, os.O_CREAT | os.O_WRONLY, dir_fd=here))
     os.close(here)
     assert (only(tmp_path).skipped or "").startswith("cannot be read: ")
+
+
+def test_a_volume_knows_only_when_a_file_was_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "orders-0" / SEGMENT, b"12")
+    assert only(tmp_path).modified_ms > 0
+    monkeypatch.setattr(listing, "WITHOUT_FILE_TIMES", (f"{tmp_path}/",))
+    assert only(tmp_path).modified_ms == 0
