@@ -22,11 +22,12 @@ from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.format.coordinator import TOPIC
 from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
-from txnlog.schema import arrow_schema
+from txnlog.schema import arrow_schema, spark_schema
 from txnlog.settle import settled
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
 from txnlog.sources.inventory import DumpFile, Inventory, inventory
 from txnlog.sources.logs import LogFiles
+from txnlog.sources.rows import ReplayRow
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
@@ -139,7 +140,7 @@ def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
     named = {name: frames[name] for name in FRAMES if name != "dump_files"}
     return Facts(
         **named,
-        runs=frames["evidence"].where("fact <> 'file'"),
+        runs=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
         markers=lambda wanted: frames["batches"],
         dump_files=frames["dump_files"],
         log_dirs=log_dirs,

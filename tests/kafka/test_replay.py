@@ -23,8 +23,10 @@ from txnlog.detection.copies import chosen_copies, partition_copies
 from txnlog.detection.impact import held_back
 from txnlog.detection.producers import producer_states
 from txnlog.detection.replay import ended_transactions, open_transactions
+from txnlog.schema import spark_schema
 from txnlog.settle import settled
 from txnlog.sources import reading
+from txnlog.sources.rows import ReplayRow
 
 pytestmark = pytest.mark.kafka
 COUNT = int(os.environ.get("LOGS", "10000"))
@@ -110,7 +112,7 @@ def replayed(spark: SparkSession, dump: Path) -> Replayed:
     snapshots = reading.producer_snapshots(spark, str(dump))
     files = settled(reading.dump_files(spark, str(dump)))
     copies = settled(chosen_copies(partition_copies(files, reading.checkpoints(spark, str(dump)))))
-    runs = reading.evidence(spark, str(dump)).where("fact <> 'file'").persist()
+    runs = reading.evidence(spark, str(dump)).where("fact <> 'file'").select(*spark_schema(ReplayRow).names).persist()
     found = settled(open_transactions(runs, snapshots, copies)).withColumn("last_activity", F.lit(0))
     stuck = held_back(found, runs, copies).select("partition", "last_stable_offset")
     ends = copies.join(stuck, "partition", "left").select(

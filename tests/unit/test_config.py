@@ -94,7 +94,7 @@ def test_a_dump_that_is_not_there_is_one_line_and_exit_code_2(
     for dump, message in (
         (absent, "there is no such folder"),
         (file, "a dump is a folder"),
-        ("s3://b/d", "not from s3:"),
+        ("ftp://b/d", "not from ftp:"),
     ):
         assert main(["detect", str(dump), "--tables", str(tmp_path / "t")]) == 2
         assert message in capsys.readouterr().err

@@ -163,7 +163,7 @@ def entries_of_snapshot(file: DumpFile) -> npt.NDArray[np.void] | None:
     """The entries of a producer snapshot; None if it is damaged, which its `DumpFileRow` says."""
     try:
         return snapshot_entries(_content(file))
-    except (FormatError, OSError, StoreError):
+    except (FormatError, OSError):
         return None
 
 
