@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from txnlog import cli
+from txnlog.commands.command import EXIT_CODES
+from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, REQUIRED
 from txnlog.format.structure import fields
 from txnlog.sources import reading
@@ -85,7 +86,7 @@ def _detect() -> str:
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the commands."""
-    groups = [each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    groups = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
     return dict(groups[0].choices)
 
 
@@ -102,7 +103,7 @@ def _report(name: str) -> str:
 
 def exit_codes() -> dict[int, str]:
     """Exit codes by number, as `--help` has them."""
-    lines = (line.split(maxsplit=1) for line in cli.EXIT_CODES.splitlines()[1:])
+    lines = (line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[1:])
     return {int(code): meaning for code, meaning in lines}
 
 

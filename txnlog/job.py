@@ -54,6 +54,14 @@ from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
 
 DEFAULT_MAX_TIMEOUT_MS = 900_000
+STEPS = (
+    "list the dump",
+    "open the tables",
+    "read and replay",
+    "write the verdicts",
+    "write the inventory",
+    "write the run",
+)
 LOG_DIR_SCHEMA = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
     " transaction_max_timeout_ms bigint, coordinator_partitions int"

@@ -1,0 +1,47 @@
+"""The parser of the command line, made from the commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import txnlog
+from txnlog.commands import abort_list, detect, find_hanging
+from txnlog.commands.command import EXIT_CODES, Command, add_loudness
+
+# In the order of `txnlog --help`. A new command is added here.
+COMMANDS: tuple[Command, ...] = (
+    detect.COMMAND,
+    find_hanging.COMMAND,
+    abort_list.COMMAND,
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of `txnlog`. What it parses has the command's function as `command`."""
+    whole = argparse.ArgumentParser(
+        prog="txnlog",
+        description="Finds hanging Kafka transactions in copied log directories.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"txnlog {txnlog.__version__}")
+    add_loudness(whole, default=False)
+    group = whole.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        _add(group, command)
+    return whole
+
+
+def _add(group: Any, command: Command) -> None:
+    example = f"example:\n  txnlog {command.example}\n"
+    parser: argparse.ArgumentParser = group.add_parser(
+        command.name,
+        help=command.meaning,
+        description=f"{command.meaning[0].upper()}{command.meaning[1:]}.",
+        epilog="\n".join(filter(None, (example, command.epilog))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    add_loudness(parser)
+    parser.set_defaults(command=command.run)
