@@ -26,6 +26,7 @@ from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
+from txnlog.snapshots import later_copies, write_snapshots
 from txnlog.sources import reading
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
@@ -59,6 +60,7 @@ STEPS = (
     "open the tables",
     "read and replay",
     "write the verdicts",
+    "write the states",
     "write the inventory",
     "write the run",
 )
@@ -143,6 +145,8 @@ def _write(
     with steps.step("write the verdicts"):
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
+    with steps.step("write the states"):
+        write_snapshots(store, clusters, facts, detection)
     with steps.step("write the inventory"):
         _write_dump_files(store, clusters, facts.dump_files, detection)
         _write_owners(store, clusters, facts.transaction_states)
@@ -225,12 +229,7 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
             ),
         )
     )
-    later = (
-        store.read(DUMP_FILES, clusters)
-        .where("kind = 'segment' AND copy_chosen")
-        .groupBy("cluster", "topic", "partition")
-        .agg(F.max("as_of").alias("later_as_of"))
-    )
+    later = later_copies(store, clusters)
     existing = store.read(OPEN_TRANSACTIONS, clusters)
     _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
     candidates = store.read(ABORT_CANDIDATES, clusters)

@@ -38,6 +38,17 @@ def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) 
     parser.add_argument("--format", choices=forms, default=forms[0], help=f"form of the output ({forms[0]})")
 
 
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command whose names are unique in a cluster only."""
+    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, where the tables have several")
+
+
+def add_partition(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that looks at one partition."""
+    parser.add_argument("--topic", required=True, metavar="TOPIC", help="topic")
+    parser.add_argument("--partition", required=True, type=int, metavar="N", help="partition of it")
+
+
 def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUPPRESS) -> None:
     """`-v` and `--debug`: before the command and behind it."""
     parser.add_argument("-v", "--verbose", action="store_true", default=default, help="say on stderr what is done")

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 import txnlog
-from txnlog.commands import abort_list, detect, find_hanging
+from txnlog.commands import abort_list, describe, describe_producers, detect, find_hanging, list_transactions
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
 
 # In the order of `txnlog --help`. A new command is added here.
@@ -14,6 +14,9 @@ COMMANDS: tuple[Command, ...] = (
     detect.COMMAND,
     find_hanging.COMMAND,
     abort_list.COMMAND,
+    list_transactions.COMMAND,
+    describe.COMMAND,
+    describe_producers.COMMAND,
 )
 
 

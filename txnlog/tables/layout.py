@@ -12,8 +12,10 @@ from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
 from txnlog.tables.rows import (
     AbortCandidateRow,
+    CoordinatorStateRow,
     DumpFileTableRow,
     OpenTransactionRow,
+    ProducerStateRow,
     RunRow,
     TransactionalIdRow,
 )
@@ -73,7 +75,29 @@ DUMP_FILES = Table(
     {},
     "Every file of every dump, with every byte accounted for.",
 )
-TABLES = (ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, DUMP_FILES, TRANSACTIONAL_IDS)
+COORDINATOR_STATES = Table(
+    "coordinator_states",
+    CoordinatorStateRow,
+    ("cluster", "transactional_id"),
+    {},
+    "What the latest dump shows that the coordinators know of each transactional id.",
+)
+PRODUCER_STATES = Table(
+    "producer_states",
+    ProducerStateRow,
+    ("cluster", "topic", "partition", "producer_id"),
+    {},
+    "What the latest dump shows that brokers keep of each producer id.",
+)
+TABLES = (
+    ABORT_CANDIDATES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    DUMP_FILES,
+    TRANSACTIONAL_IDS,
+    COORDINATOR_STATES,
+    PRODUCER_STATES,
+)
 
 
 def columns_of(table: Table) -> tuple[Field, ...]:

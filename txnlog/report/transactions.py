@@ -1,0 +1,142 @@
+"""`txnlog list` and `txnlog describe`: what `kafka-transactions.sh` says of transactional ids, from tables.
+
+Kafka's columns are those of `org.apache.kafka.tools.TransactionsCommand`, ours follow. Durations count to the time of
+the dump, and only a transaction that is under way has one: Kafka's own tool takes an id that is Empty for one that has
+run since 1970, and shows how long ago a transaction began that has ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from txnlog.errors import OptionError
+from txnlog.report.fitted import Column
+from txnlog.report.output import as_csv, as_json, as_table, printable
+from txnlog.report.reading import rows, text_literal
+from txnlog.tables.layout import COORDINATOR_STATES, Root, columns_of
+
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
+STATE_STYLES = {"Ongoing": "cyan", "PrepareCommit": "magenta", "PrepareAbort": "magenta"}
+# What Kafka's tool prints where there is nothing.
+NONE = "None"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def states(root: Root, cluster: str | None = None) -> list[dict[str, Any]]:
+    """The rows of `coordinator_states`, each with `duration_ms`: null where no transaction is under way."""
+    where = "true" if cluster is None else f"cluster = {text_literal(cluster)}"
+    found = rows(root, COORDINATOR_STATES, where, "cluster, transactional_id")
+    return [row | {"duration_ms": _duration_ms(row)} for row in found]
+
+
+def _duration_ms(row: dict[str, Any]) -> int | None:
+    if row["state"] not in UNDER_WAY or row["start_timestamp"] is None:
+        return None
+    duration: timedelta = row["as_of"] - row["start_timestamp"]
+    return duration // timedelta(milliseconds=1)
+
+
+def listed(
+    found: list[dict[str, Any]], wanted: Collection[str] = (), longer_than_ms: int = -1, pattern: str | None = None
+) -> list[dict[str, Any]]:
+    """The rows in one of the `wanted` states (all if empty), under way for longer, whose whole id fits the pattern.
+
+    A negative duration lets all by, as in Kafka's tool. `OptionError` for a pattern that is none.
+    """
+    expression = _compiled(pattern or ".*")
+    return [
+        row
+        for row in found
+        if (not wanted or row["state"] in wanted)
+        and (longer_than_ms < 0 or (row["duration_ms"] or 0) > longer_than_ms)
+        and expression.fullmatch(row["transactional_id"])
+    ]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.DOTALL)
+    except re.error as error:
+        raise OptionError(f"--transactional-id-pattern: {pattern!r} is no regular expression: {error}") from error
+
+
+def described(found: list[dict[str, Any]], transactional_id: str) -> list[dict[str, Any]]:
+    """The rows of an id, one a cluster. `OptionError` where no coordinator knows it."""
+    of_id = [row for row in found if row["transactional_id"] == transactional_id]
+    if not of_id:
+        raise OptionError(
+            f"no coordinator in the tables knows {transactional_id!r}: `txnlog list` has the ids that they know,"
+            " the table transactional_ids those that they knew"
+        )
+    return of_id
+
+
+def rendered_list(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
+    """The rows as `table` with the columns of Kafka's `list`, `json` or `csv`."""
+    return rendered(found, form, width, _LIST)
+
+
+def rendered_description(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
+    """The rows as `table` with the columns of Kafka's `describe`, `json` or `csv`."""
+    return rendered(found, form, width, _DESCRIPTION)
+
+
+def rendered(found: list[dict[str, Any]], form: str, width: int | None, columns: tuple[Column, ...]) -> str:
+    """The rows in a form; the table names their clusters where there are several."""
+    if form == "json":
+        return as_json(found)
+    if form == "csv":
+        return as_csv(found, [*(field.name for field in columns_of(COORDINATOR_STATES)), "duration_ms"])
+    return as_table(found, with_cluster(found, columns), width)
+
+
+def with_cluster(found: list[dict[str, Any]], columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns, behind the cluster's where the rows are of several: names are unique in a cluster only."""
+    several = len({row["cluster"] for row in found}) > 1
+    return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
+
+
+def epoch_ms(moment: datetime | None) -> int | None:
+    """An instant as Kafka's tool prints it: ms since 1970."""
+    return None if moment is None else (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _or_none(value: object) -> object:
+    return NONE if value is None else value
+
+
+def topic_partitions(row: dict[str, Any]) -> str:
+    """The partitions of a transaction as Kafka's tool prints them."""
+    listed_here = row["topic_partitions"] or []
+    return ",".join(printable(f"{each['topic']}-{each['partition']}") for each in listed_here)
+
+
+_LIST = (
+    Column("TransactionalId", "transactional_id", is_name=True),
+    Column("Coordinator", "broker", rank=2),
+    Column("ProducerId", "producer_id"),
+    Column("TransactionState", "state", styles=STATE_STYLES),
+    Column("DurationMs", lambda row: _or_none(row["duration_ms"]), rank=1),
+    Column("LastUpdate", "last_update_timestamp", rank=3),
+    Column("AsOf", "as_of", rank=4),
+)
+_DESCRIPTION = (
+    Column("CoordinatorId", "broker"),
+    Column("TransactionalId", "transactional_id", is_name=True),
+    Column("ProducerId", "producer_id"),
+    Column("ProducerEpoch", "producer_epoch"),
+    Column("TransactionState", "state", styles=STATE_STYLES),
+    Column("TransactionTimeoutMs", "timeout_ms"),
+    Column("CurrentTransactionStartTimeMs", lambda row: _or_none(epoch_ms(row["start_timestamp"]))),
+    Column("TransactionDurationMs", lambda row: _or_none(row["duration_ms"])),
+    Column("TopicPartitions", topic_partitions, is_name=True),
+    Column("CoordinatorPartition", "coordinator_partition", rank=2),
+    Column("CoordinatorEpoch", "coordinator_epoch", rank=3),
+    Column("LastUpdate", "last_update_timestamp", rank=1),
+    Column("AsOf", "as_of", rank=4),
+    Column("Certain", lambda row: "yes" if row["is_certain"] else "no", rank=5),
+)
