@@ -29,7 +29,7 @@ def tables_page() -> str:
 def _delta_tables() -> Iterator[str]:
     yield (
         "## Delta tables\n\n"
-        "`txnlog detect --tables ROOT` writes five tables below `ROOT`, each partitioned by `cluster`.\n"
+        f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n"
     )
     for table in TABLES:
         keys = ", ".join(f"`{name}`" for name in table.key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
-from txnlog.snapshots import later_copies, write_snapshots
+from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
@@ -146,7 +145,7 @@ def _write(
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
     with steps.step("write the states"):
-        write_snapshots(store, clusters, facts, detection)
+        write_snapshots(store, clusters, facts, detection, dataclasses.asdict(options))
     with steps.step("write the inventory"):
         _write_dump_files(store, clusters, facts.dump_files, detection)
         _write_owners(store, clusters, facts.transaction_states)
@@ -268,7 +267,6 @@ def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
 
 def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     """What each cluster's row of `runs` says of input and result."""
-    one_file = F.concat_ws("|", "file", "size_in_bytes", "bytes_parsed", "first_offset", "last_offset", "problem")
     inputs = (
         facts.dump_files.where("cluster <> ''")
         .groupBy("cluster")
@@ -276,14 +274,10 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
             F.count("*").alias("files"),
             F.sum("size_in_bytes").alias("bytes"),
             F.sum("bytes_damaged").alias("bytes_damaged"),
-            F.sha2(F.concat_ws("\n", F.sort_array(F.collect_list(one_file))), 256).alias("input_digest"),
+            input_digest().alias("input_digest"),
         )
     )
-    times = detection.times.groupBy("cluster").agg(
-        instant(F.min("as_of")).alias("as_of_from"),
-        instant(F.max("as_of")).alias("as_of_to"),
-        F.sort_array(F.collect_set("as_of_source")).alias("as_of_sources"),
-    )
+    times = as_of_range(detection.times)
     copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
     coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
     expected = facts.log_dirs.groupBy("cluster").agg(F.max("coordinator_partitions").alias("coordinator_partitions"))
@@ -323,7 +317,7 @@ def _write_runs(
             "run_id": run_id,
             "dump": options.dump,
             "txnlog_version": txnlog.__version__,
-            "options": json.dumps(dataclasses.asdict(options), sort_keys=True),
+            "options": options_text(dataclasses.asdict(options)),
             "started_at": started,
             "finished_at": datetime.now(UTC),
             "step_seconds": dict(steps.seconds),

@@ -16,7 +16,16 @@ from txnlog.config import detect_options
 from txnlog.job import run
 from txnlog.report import abort_list, find_hanging
 from txnlog.report.reading import rows
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TRANSACTIONAL_IDS, Root, Table
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    TABLES,
+    TRANSACTIONAL_IDS,
+    Root,
+    Table,
+)
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
@@ -148,7 +157,7 @@ def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:
 
 @pytest.fixture(scope="module")
 def after_rerun(spark: SparkSession, tables: Root) -> dict[str, tuple[int, int]]:
-    tracked = (OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES, TRANSACTIONAL_IDS, RUNS)
+    tracked = TABLES
     before = {table.name: version(tables, table) for table in tracked}
     detected(spark, SAMPLES, Path(tables.text))
     return {table.name: (before[table.name], version(tables, table)) for table in tracked}

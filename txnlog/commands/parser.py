@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 import txnlog
-from txnlog.commands import abort_list, describe, describe_producers, detect, find_hanging, list_transactions
+from txnlog.commands import abort_list, describe, describe_producers, detect, explain, find_hanging, list_transactions
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
 
 # In the order of `txnlog --help`. A new command is added here.
@@ -17,6 +17,7 @@ COMMANDS: tuple[Command, ...] = (
     list_transactions.COMMAND,
     describe.COMMAND,
     describe_producers.COMMAND,
+    explain.COMMAND,
 )
 
 

@@ -144,7 +144,7 @@ def creation(root: Root, table: Table) -> list[str]:
     """The SQL statements that create a table that is not there yet."""
     name = root.sql_name(table)
     columns = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl.upper()}{'' if field.nullable else ' NOT NULL'}"
+        f"{_quoted(field.name)} {field.wire.ddl}{'' if field.nullable else ' NOT NULL'}"
         f" COMMENT {literal(field.meaning)}"
         for field in columns_of(table)
     )
@@ -164,7 +164,7 @@ def check_creation(root: Root, table: Table, check: str) -> str:
 def column_addition(root: Root, table: Table, missing: Collection[str]) -> str:
     """The SQL statement that adds columns to a table of an older txnlog."""
     additions = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl.upper()} COMMENT {literal(field.meaning)}"
+        f"{_quoted(field.name)} {field.wire.ddl} COMMENT {literal(field.meaning)}"
         for field in columns_of(table)
         if field.name in missing
     )
