@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from txnlog.commands.parser import parser
 from txnlog.errors import TxnlogError
 from txnlog.report.output import printable
 
+# Set by the shell that `txnlog --print-completion` was made for, when somebody presses the tabulator.
+COMPLETES = "_ARGCOMPLETE"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. Errors are one line on stderr."""
-    parsed = parser().parse_args(arguments)
-    _listen(parsed)
+    whole = parser()
+    if COMPLETES in os.environ:
+        from argcomplete import autocomplete
+
+        autocomplete(whole)
+    parsed = whole.parse_args(arguments)
+    with _listening(parsed):
+        return _run(parsed)
+
+
+def _run(parsed: argparse.Namespace) -> int:
     try:
         command: Callable[[argparse.Namespace], None] = parsed.command
         command(parsed)
@@ -40,11 +53,22 @@ def detect(arguments: Sequence[str] | None = None) -> int:
     return main(["detect", *(sys.argv[1:] if arguments is None else arguments)])
 
 
-def _listen(parsed: argparse.Namespace) -> None:
+@contextlib.contextmanager
+def _listening(parsed: argparse.Namespace) -> Iterator[None]:
     """What the modules of txnlog log goes to stderr, if somebody asked for it."""
-    if parsed.verbose or parsed.debug:
-        logging.basicConfig(format="txnlog: %(message)s", stream=sys.stderr)
-        logging.getLogger("txnlog").setLevel(logging.DEBUG if parsed.debug else logging.INFO)
+    if not (parsed.verbose or parsed.debug):
+        yield
+        return
+    logger, handler = logging.getLogger("txnlog"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("txnlog: %(message)s"))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if parsed.debug else logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    known = transactions.states(Root(parsed.tables), parsed.cluster)
-    found = transactions.described(known, parsed.transactional_id)
+    found = transactions.described(Root(parsed.tables), parsed.transactional_id, parsed.cluster)
     sys.stdout.write(transactions.rendered_description(found, parsed.format, width()))
 
 

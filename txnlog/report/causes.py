@@ -120,17 +120,17 @@ CAUSES = {
 }
 
 ACTIONS = {
-    Action.ABORT: "Abort it, once the live cluster still shows it: it discards {records} records ({bytes} bytes) in"
-    " {batches} batches of this partition, and consumers go on. Nothing else is touched.",
-    Action.KEEP: "Keep it: never abort. An abort would throw away {records} records ({bytes} bytes) of which the"
+    Action.ABORT: "Abort it, once the live cluster still shows it: it discards {records} ({bytes}) in"
+    " {batches} of this partition, and consumers go on. Nothing else is touched.",
+    Action.KEEP: "Keep it: never abort. An abort would throw away {records} ({bytes}) of which the"
     " application was told that they are committed. Tell the people who own the data.",
     Action.FENCE: "Fence its transactional id: the coordinator then aborts the whole transaction, in every partition"
-    " that it lists; here that discards {records} records ({bytes} bytes). Do not abort this partition alone.",
+    " that it lists; here that discards {records} ({bytes}). Do not abort this partition alone.",
     Action.MOVE_COORDINATOR: "Restart its coordinator or elect another leader of its __transaction_state partition, and"
     " repair the broker that refuses the marker: nothing is discarded but what the coordinator decided to abort."
-    " Do not abort this partition: its {records} records ({bytes} bytes) may be committed.",
+    " Do not abort this partition: its {records} ({bytes}) may be committed.",
     Action.WAIT: "Do nothing: its coordinator will end it, or it is too young to say. An abort now would discard"
-    " {records} records ({bytes} bytes) of a live transaction.",
-    Action.UNDETERMINED: "Do nothing yet: the dump does not prove enough. It is not known whether its {records} records"
-    " ({bytes} bytes) are committed. Dump again, with what the reason says is missing.",
+    " {records} ({bytes}) of a live transaction.",
+    Action.UNDETERMINED: "Do nothing yet: the dump does not prove enough. It is not known whether its {records}"
+    " ({bytes}) are committed. Dump again, with what the reason says is missing.",
 }

@@ -9,9 +9,10 @@ from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_list import command
 from txnlog.report.causes import ACTIONS, CAUSES
-from txnlog.report.output import plain
+from txnlog.report.output import counted, plain
 from txnlog.report.reading import rows, text_literal
-from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
+from txnlog.report.transactions import states
+from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 
@@ -80,18 +81,23 @@ def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> 
         _who(row, state),
         _in_order(events),
         f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {text.story}",
-        ACTIONS[action].format(**row),
+        ACTIONS[action].format(**_amounts(row)),
         command(row) if action is Action.ABORT else None,
         _held_back(row),
         text.prevention,
     )
 
 
+def _amounts(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        name: counted(row[name], one) for name, one in (("batches", "batch"), ("records", "record"), ("bytes", "byte"))
+    }
+
+
 def _state(root: Root, row: dict[str, Any]) -> dict[str, Any] | None:
     if row["transactional_id"] is None:
         return None
-    where = f"cluster = {text_literal(row['cluster'])} AND transactional_id = {text_literal(row['transactional_id'])}"
-    found = rows(root, COORDINATOR_STATES, where)
+    found = states(root, row["cluster"], row["transactional_id"])
     return found[0] if found else None
 
 
@@ -120,8 +126,8 @@ def _in_partition(row: dict[str, Any]) -> Iterator[Event]:
     opened = f"its first batch opened the transaction{doubt}"
     first = plain(row["start_timestamp"])
     yield Event(first, PRODUCER, opened, row["start_offset"], row["opened_file"], row["opened_position"])
-    amount = f"{row['batches']} batches, {row['records']} records, {row['bytes']} bytes in all"
-    yield Event(plain(row["last_timestamp"]), PRODUCER, f"its last batch; {amount}, and no marker behind them")
+    amount = f"{counted(row['batches'], 'batch')}, {counted(row['records'], 'record')}, {counted(row['bytes'], 'byte')}"
+    yield Event(plain(row["last_timestamp"]), PRODUCER, f"its last batch; {amount} in all, and no marker behind them")
 
 
 def _by_coordinator(row: dict[str, Any], state: dict[str, Any] | None) -> Iterator[Event]:
@@ -167,7 +173,13 @@ def _in_order(events: list[Event]) -> list[Event]:
 
 def _held_back(row: dict[str, Any]) -> str:
     since = "" if row["held_back_since"] is None else f" since {plain(row['held_back_since'])}"
-    amount = f"{row['held_back_offsets']} offsets, {row['held_back_records']} records, {row['held_back_bytes']} bytes"
+    amount = ", ".join(
+        (
+            counted(row["held_back_offsets"], "offset"),
+            counted(row["held_back_records"], "record"),
+            counted(row["held_back_bytes"], "byte"),
+        )
+    )
     stands = (
         f"read_committed consumers stand at offset {row['last_stable_offset']}{since}, {amount} behind the log's end"
     )

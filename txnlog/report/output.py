@@ -32,6 +32,12 @@ def printable(value: Any) -> str:
     )
 
 
+def counted(number: int, one: str) -> str:
+    """A number of things: `1 batch`, `2 batches`."""
+    many = f"{one}es" if one.endswith("ch") else f"{one}s"
+    return f"{number} {one if number == 1 else many}"
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table, printable
+from txnlog.report.output import as_csv, as_json, as_table
 from txnlog.report.reading import rows, text_literal
-from txnlog.tables.layout import COORDINATOR_STATES, Root, columns_of
+from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root, columns_of
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -26,10 +26,11 @@ NONE = "None"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def states(root: Root, cluster: str | None = None) -> list[dict[str, Any]]:
+def states(root: Root, cluster: str | None = None, transactional_id: str | None = None) -> list[dict[str, Any]]:
     """The rows of `coordinator_states`, each with `duration_ms`: null where no transaction is under way."""
-    where = "true" if cluster is None else f"cluster = {text_literal(cluster)}"
-    found = rows(root, COORDINATOR_STATES, where, "cluster, transactional_id")
+    wanted = {"cluster": cluster, "transactional_id": transactional_id}
+    where = [f"{name} = {text_literal(value)}" for name, value in wanted.items() if value is not None]
+    found = rows(root, COORDINATOR_STATES, " AND ".join(where) or "true", "cluster, transactional_id")
     return [row | {"duration_ms": _duration_ms(row)} for row in found]
 
 
@@ -64,33 +65,47 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise OptionError(f"--transactional-id-pattern: {pattern!r} is no regular expression: {error}") from error
 
 
-def described(found: list[dict[str, Any]], transactional_id: str) -> list[dict[str, Any]]:
-    """The rows of an id, one a cluster. `OptionError` where no coordinator knows it."""
-    of_id = [row for row in found if row["transactional_id"] == transactional_id]
-    if not of_id:
+def described(root: Root, transactional_id: str, cluster: str | None = None) -> list[dict[str, Any]]:
+    """The rows of an id, one a cluster, as `states` has them. `OptionError` where no coordinator knows it.
+
+    `pending_partitions` are those that a Prepare* transaction still owes its marker, null where that is not known:
+    a coordinator strikes each off its list once its marker is written, and writes no record of that.
+    """
+    found = states(root, cluster, transactional_id)
+    if not found:
         raise OptionError(
             f"no coordinator in the tables knows {transactional_id!r}: `txnlog list` has the ids that they know,"
             " the table transactional_ids those that they knew"
         )
-    return of_id
+    return [row | {"pending_partitions": _pending(root, row)} for row in found]
+
+
+def _pending(root: Root, row: dict[str, Any]) -> list[str] | None:
+    if not row["state"].startswith("Prepare"):
+        return None
+    same = f"cluster = {text_literal(row['cluster'])} AND transactional_id = {text_literal(row['transactional_id'])}"
+    record = f"evidence_file = {text_literal(row['file'])} AND evidence_offset = {row['offset']}"
+    found = rows(root, OPEN_TRANSACTIONS, f"{same} AND {record}", "as_of DESC", limit=1)
+    return found[0]["pending_partitions"] if found else None
 
 
 def rendered_list(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
     """The rows as `table` with the columns of Kafka's `list`, `json` or `csv`."""
-    return rendered(found, form, width, _LIST)
+    return _rendered(found, form, width, _LIST, ["duration_ms"])
 
 
 def rendered_description(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
     """The rows as `table` with the columns of Kafka's `describe`, `json` or `csv`."""
-    return rendered(found, form, width, _DESCRIPTION)
+    return _rendered(found, form, width, _DESCRIPTION, ["duration_ms", "pending_partitions"])
 
 
-def rendered(found: list[dict[str, Any]], form: str, width: int | None, columns: tuple[Column, ...]) -> str:
-    """The rows in a form; the table names their clusters where there are several."""
+def _rendered(
+    found: list[dict[str, Any]], form: str, width: int | None, columns: tuple[Column, ...], ours: list[str]
+) -> str:
     if form == "json":
         return as_json(found)
     if form == "csv":
-        return as_csv(found, [*(field.name for field in columns_of(COORDINATOR_STATES)), "duration_ms"])
+        return as_csv(found, [*(field.name for field in columns_of(COORDINATOR_STATES)), *ours])
     return as_table(found, with_cluster(found, columns), width)
 
 
@@ -110,9 +125,10 @@ def _or_none(value: object) -> object:
 
 
 def topic_partitions(row: dict[str, Any]) -> str:
-    """The partitions of a transaction as Kafka's tool prints them."""
-    listed_here = row["topic_partitions"] or []
-    return ",".join(printable(f"{each['topic']}-{each['partition']}") for each in listed_here)
+    """The partitions of a transaction as Kafka's tool prints them: those that are not struck off."""
+    if row["pending_partitions"] is not None:
+        return ",".join(row["pending_partitions"])
+    return ",".join(f"{each['topic']}-{each['partition']}" for each in row["topic_partitions"] or [])
 
 
 _LIST = (

@@ -1,0 +1,10 @@
+"""What a terminal shows of a text with its codes for colours."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+
+def seen(text: str) -> list[str]:
+    """The lines without the codes."""
+    return [Text.from_ansi(line).plain for line in text.splitlines()]
