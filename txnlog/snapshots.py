@@ -32,12 +32,14 @@ def write_snapshots(
 
     `options` are those of the run: where the latest run had the same and read the same files, nothing is to be done.
     """
-    dated = settled(dated_copies(detection.copies, detection.times))
-    renewed = settled(_renewed(dated, later_copies(store, clusters)))
-    if renewed.isEmpty() or _is_repeated(store, clusters, facts, detection, options):
+    if _is_repeated(store, clusters, facts, detection, options):
+        return
+    dated = settled(_not_older(dated_copies(detection.copies, detection.times), later_copies(store, clusters)))
+    if dated.isEmpty():
         return
     states = latest_states(facts.transaction_states, dated, detection.coverage)
     producers = latest_producers(facts.batches, facts.producer_snapshots, dated)
+    renewed = dated.select(*PARTITION)
     coordinators = renewed.where(F.col("topic") == COORDINATOR_TOPIC).select(
         "cluster", F.col("partition").alias("coordinator_partition")
     )
@@ -53,7 +55,10 @@ def _is_repeated(
     store: Store, clusters: list[str], facts: Facts, detection: Detection, options: Mapping[str, object]
 ) -> bool:
     # Tables of an older txnlog have runs, and no states.
-    if all(store.read(table, clusters).isEmpty() for table in (COORDINATOR_STATES, PRODUCER_STATES)):
+    states, producers = (
+        store.read(table, clusters).select("cluster") for table in (COORDINATOR_STATES, PRODUCER_STATES)
+    )
+    if states.unionAll(producers).isEmpty():
         return False
     compared = ["cluster", "input_digest", "as_of_from", "as_of_to"]
     latest = F.max_by(F.struct(*compared[1:], "options", "txnlog_version"), "finished_at")
@@ -94,16 +99,14 @@ def later_copies(store: Store, clusters: list[str]) -> DataFrame:
     )
 
 
-def _renewed(dated: DataFrame, later: DataFrame) -> DataFrame:
-    """The partitions whose rows this dump replaces."""
+def _not_older(dated: DataFrame, later: DataFrame) -> DataFrame:
+    """The copies of partitions that no run saw later."""
     seen = dated.join(later, [*PARTITION], "left")
-    return seen.where(F.coalesce(instant(F.col("as_of")) >= F.col("later_as_of"), F.lit(True))).select(*PARTITION)
+    return seen.where(F.coalesce(instant(F.col("as_of")) >= F.col("later_as_of"), F.lit(True))).drop("later_as_of")
 
 
 def renew(store: Store, table: Table, clusters: list[str], found: DataFrame, renewed: DataFrame) -> None:
     """Put `found` (times in ms) in the place of the rows of the partitions in `renewed`; all other rows stay."""
-    place = renewed.columns
-    rows = found.join(F.broadcast(renewed), place, "left_semi")
-    new = rows.select(*table_columns(table, {name: instant(F.col(name)) for name in TIMES[table.name]}))
-    rest = store.read(table, clusters).join(F.broadcast(renewed), place, "left_anti")
+    new = found.select(*table_columns(table, {name: instant(F.col(name)) for name in TIMES[table.name]}))
+    rest = store.read(table, clusters).join(F.broadcast(renewed), renewed.columns, "left_anti")
     store.overwrite(table, new.unionByName(rest), clusters)
