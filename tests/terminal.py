@@ -7,4 +7,4 @@ from rich.text import Text
 
 def seen(text: str) -> list[str]:
     """The lines without the codes."""
-    return [Text.from_ansi(line).plain for line in text.splitlines()]
+    return [Text.from_ansi(line).plain.rstrip() for line in text.splitlines()]

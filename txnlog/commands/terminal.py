@@ -20,18 +20,26 @@ def width() -> int | None:
 def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
     """A function that is told each step as it begins. On a terminal it shows the step, its number and what is left."""
     if not sys.stderr.isatty() or LOG.isEnabledFor(logging.INFO):
-        yield lambda step: LOG.info("%s", told(step, steps))
+        yield lambda step: LOG.info("%s; %s", numbered(step, steps), left_behind(step, steps) or "then done")
         return
     from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    with Console(stderr=True).status("…") as status:
-        yield lambda step: status.update(told(step, steps))
+    # What is left is cut where the terminal ends: a line that wraps would jump.
+    left = TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), left)
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as shown:
+        task = shown.add_task("", total=len(steps), left="")
+        yield lambda step: shown.update(task, description=numbered(step, steps), left=left_behind(step, steps))
 
 
-def told(step: str, steps: Sequence[str]) -> str:
-    """A step with its number and those behind it."""
-    if step not in steps:
-        return f"{step} …"
-    number = steps.index(step) + 1
-    left = steps[number:]
-    return f"step {number} of {len(steps)}: {step} …" + (f" then {', '.join(left)}" if left else "")
+def numbered(step: str, steps: Sequence[str]) -> str:
+    """A step with its number."""
+    return f"step {steps.index(step) + 1} of {len(steps)}: {step}" if step in steps else step
+
+
+def left_behind(step: str, steps: Sequence[str]) -> str:
+    """The steps behind a step; empty behind the last."""
+    behind = steps[steps.index(step) + 1 :] if step in steps else ()
+    return f"then {', '.join(behind)}" if behind else ""

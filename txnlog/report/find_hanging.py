@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from txnlog.report.fitted import ACTION_STYLES, Column
-from txnlog.report.output import as_csv, as_json, as_table
+from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.reading import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
@@ -46,4 +46,4 @@ def rendered(found: list[dict[str, Any]], form: str, width: int | None = None) -
         return as_json(found)
     if form == "csv":
         return as_csv(found, [field.name for field in columns_of(OPEN_TRANSACTIONS)])
-    return as_table(found, COLUMNS, width)
+    return as_table(found, with_cluster(found, COLUMNS), width)

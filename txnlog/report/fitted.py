@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,43 +40,56 @@ class Column(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A column with its cells as text."""
+    """A column with its heading, of one or two lines, and its cells as text."""
 
     column: Column
+    heading: str
     cells: Sequence[str]
+
+    @property
+    def heading_width(self) -> int:
+        """The width that cuts no line of the heading."""
+        return max(map(len, self.heading.split("\n")))
 
     @property
     def whole(self) -> int:
         """The width that cuts nothing."""
-        return max(map(len, (self.column.heading, *self.cells)))
+        return max(self.heading_width, *map(len, self.cells), 0)
 
     @property
     def least(self) -> int:
         """The width below which it cannot be read."""
-        if not self.column.is_name:
-            return self.whole
-        return min(self.whole, max(len(self.column.heading), SHORTEST_NAME))
+        return min(self.whole, max(self.heading_width, SHORTEST_NAME)) if self.column.is_name else self.whole
+
+    def in_two_lines(self) -> Drawn:
+        """The same with its heading broken before the capital that is nearest to its middle."""
+        middle = len(self.heading) / 2
+        capitals = [match.start() for match in re.finditer("(?<=[a-z])[A-Z(]", self.heading)]
+        cut = min(capitals, key=lambda place: abs(place - middle), default=0)
+        return self._replace(heading=f"{self.heading[:cut]}\n{self.heading[cut:]}") if cut else self
 
 
 def fitted(columns: Sequence[Drawn], width: int) -> str:
     """The table in `width` columns of a terminal, with the terminal's codes for colours unless NO_COLOR is set."""
-    fits = _needed(columns, whole=True) <= width
-    if not fits and columns and len(columns[0].cells) == 1:
+    if sum(drawn.whole for drawn in columns) + _gaps(columns) <= width:
+        return _printed(_table(columns), width)
+    if columns and len(columns[0].cells) == 1:
         return _printed(_record(columns), width)
-    shown = _shown(columns, width)
-    left_out = [drawn.column.heading for drawn in columns if drawn not in shown]
-    note = f"left out for want of width: {', '.join(left_out)}\n" if left_out else ""
+    narrow = [drawn.in_two_lines() for drawn in columns]
+    shown = _shown(narrow, width)
+    left_out = ", ".join(drawn.column.heading for drawn in narrow if drawn not in shown)
+    note = textwrap.fill(f"left out for want of width: {left_out}", width) + "\n" if left_out else ""
     return _printed(_table(shown), width) + note
 
 
-def _needed(columns: Sequence[Drawn], whole: bool = False) -> int:
-    return sum(drawn.whole if whole else drawn.least for drawn in columns) + GAP * (len(columns) - 1)
+def _gaps(columns: Sequence[Drawn]) -> int:
+    return GAP * (len(columns) - 1)
 
 
 def _shown(columns: Sequence[Drawn], width: int) -> Sequence[Drawn]:
     shown = list(columns)
     for drawn in sorted(columns, key=lambda drawn: -drawn.column.rank):
-        if drawn.column.rank == 0 or _needed(shown) <= width:
+        if drawn.column.rank == 0 or sum(each.least for each in shown) + _gaps(shown) <= width:
             break
         shown.remove(drawn)
     return shown
@@ -87,7 +102,7 @@ def _table(columns: Sequence[Drawn]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for drawn in columns:
         # A column that wraps is one that rich makes narrower; its cells are then cut and not wrapped.
-        heading = Text(drawn.column.heading, no_wrap=True, overflow="ellipsis")
+        heading = Text(drawn.heading, no_wrap=True, overflow="ellipsis")
         table.add_column(heading, min_width=drawn.least, no_wrap=not drawn.column.is_name)
     for line in zip(*(drawn.cells for drawn in columns), strict=True):
         styled = zip(line, columns, strict=True)

@@ -62,10 +62,20 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list) else plain(value)
 
 
+def with_cluster(rows: Rows, columns: Sequence[Column]) -> Sequence[Column]:
+    """The columns, behind the cluster's where the rows are of several: names are unique in a cluster only."""
+    several = len({row["cluster"] for row in rows}) > 1
+    return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
+
+
 def as_table(rows: Rows, columns: Sequence[Column], width: int | None = None) -> str:
     """Columns padded to their widest cell, as Kafka's own tools print. With a `width`, it is for a terminal."""
     drawn = [
-        Drawn(column, [printable(row[column.of] if isinstance(column.of, str) else column.of(row)) for row in rows])
+        Drawn(
+            column,
+            column.heading,
+            [printable(row[column.of] if isinstance(column.of, str) else column.of(row)) for row in rows],
+        )
         for column in columns
     ]
     if width is not None:

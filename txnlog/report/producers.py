@@ -10,9 +10,9 @@ from typing import Any
 
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table
+from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.reading import rows, text_literal
-from txnlog.report.transactions import NONE, epoch_ms, with_cluster
+from txnlog.report.transactions import NONE, epoch_ms
 from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, TRANSACTIONAL_IDS, Root, columns_of
 
 # producer.id.expiration.ms of Kafka from 3.4; before, transactional.id.expiration.ms counted: seven days.

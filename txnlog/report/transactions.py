@@ -14,7 +14,7 @@ from typing import Any
 
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table
+from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.reading import rows, text_literal
 from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root, columns_of
 
@@ -107,12 +107,6 @@ def _rendered(
     if form == "csv":
         return as_csv(found, [*(field.name for field in columns_of(COORDINATOR_STATES)), *ours])
     return as_table(found, with_cluster(found, columns), width)
-
-
-def with_cluster(found: list[dict[str, Any]], columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The columns, behind the cluster's where the rows are of several: names are unique in a cluster only."""
-    several = len({row["cluster"] for row in found}) > 1
-    return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
 
 
 def epoch_ms(moment: datetime | None) -> int | None:
