@@ -122,8 +122,8 @@ durations count to the time of the dump, and only while a transaction is under w
 running. A coordinator is the broker whose copy of the id's partition of `__transaction_state` was believed.
 
 On a terminal a table fits the width: names are cut, numbers never; columns for which there is no room are left out and
-named below, and a single row stands line below line. In a file or a pipe nothing is cut, and there are no colours.
-`NO_COLOR` turns colours off on a terminal, too; they only repeat what a word says.
+named below, and where no table fits, rows stand line below line. In a file or a pipe nothing is cut, and there are no
+colours. `NO_COLOR` turns colours off on a terminal, too; they only repeat what a word says.
 """
 
 

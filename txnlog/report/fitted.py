@@ -1,4 +1,4 @@
-"""A table that fits a terminal: names are cut, columns left out, or a single row stands line below line."""
+"""A table that fits a terminal: names are cut, columns left out, or each row stands line below line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 # What of a name is left at least.
-SHORTEST_NAME = 12
+SHORTEST_NAME = 8
 GAP = 2
 # Of the actions, by how much they ask for.
 ACTION_STYLES = {
@@ -73,13 +73,18 @@ def fitted(columns: Sequence[Drawn], width: int) -> str:
     """The table in `width` columns of a terminal, with the terminal's codes for colours unless NO_COLOR is set."""
     if sum(drawn.whole for drawn in columns) + _gaps(columns) <= width:
         return _printed(_table(columns), width)
-    if columns and len(columns[0].cells) == 1:
-        return _printed(_record(columns), width)
-    narrow = [drawn.in_two_lines() for drawn in columns]
-    shown = _shown(narrow, width)
-    left_out = ", ".join(drawn.column.heading for drawn in narrow if drawn not in shown)
+    shown = _shown([drawn.in_two_lines() for drawn in columns], width)
+    if len(columns[0].cells) == 1 or not _fit(shown, width):
+        return "\n".join(_printed(_record(columns, line), width) for line in range(len(columns[0].cells)))
+    kept = [drawn.column for drawn in shown]
+    left_out = ", ".join(drawn.column.heading for drawn in columns if drawn.column not in kept)
     note = textwrap.fill(f"left out for want of width: {left_out}", width) + "\n" if left_out else ""
     return _printed(_table(shown), width) + note
+
+
+def _fit(columns: Sequence[Drawn], width: int) -> bool:
+    """Whether they can be read in that width."""
+    return sum(drawn.least for drawn in columns) + _gaps(columns) <= width
 
 
 def _gaps(columns: Sequence[Drawn]) -> int:
@@ -89,7 +94,7 @@ def _gaps(columns: Sequence[Drawn]) -> int:
 def _shown(columns: Sequence[Drawn], width: int) -> Sequence[Drawn]:
     shown = list(columns)
     for drawn in sorted(columns, key=lambda drawn: -drawn.column.rank):
-        if drawn.column.rank == 0 or sum(each.least for each in shown) + _gaps(shown) <= width:
+        if drawn.column.rank == 0 or _fit(shown, width):
             break
         shown.remove(drawn)
     return shown
@@ -115,7 +120,7 @@ def _table(columns: Sequence[Drawn]) -> Table:
     return table
 
 
-def _record(columns: Sequence[Drawn]) -> Table:
+def _record(columns: Sequence[Drawn], line: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -123,7 +128,7 @@ def _record(columns: Sequence[Drawn]) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for drawn in columns:
-        [cell] = drawn.cells
+        cell = drawn.cells[line]
         table.add_row(Text(drawn.column.heading), Text(cell, style=drawn.column.styles.get(cell, "")))
     return table
 

@@ -20,8 +20,8 @@ def late(**values: Any) -> dict[str, Any]:
     row: dict[str, Any] = {field.name: None for field in columns_of(OPEN_TRANSACTIONS)}
     return row | {
         "cluster": "c", "topic": "orders", "partition": 3, "producer_id": 7, "producer_epoch": 2,
-        "coordinator_epoch": -1, "start_offset": 42, "last_timestamp": datetime(2026, 11, 21, tzinfo=UTC), "open_for_ms": 7_200_000,
-        "cause": "NEVER_ADDED", "action": "ABORT", "confidence": "HIGH",
+        "coordinator_epoch": -1, "start_offset": 42, "last_timestamp": datetime(2026, 11, 21, tzinfo=UTC),
+        "open_for_ms": 7_200_000, "cause": "NEVER_ADDED", "action": "ABORT", "confidence": "HIGH",
     } | values  # fmt: skip
 
 

@@ -65,6 +65,14 @@ def test_a_single_row_that_does_not_fit_stands_line_below_line_with_nothing_cut(
     assert "…" not in "".join(lines)
 
 
+def test_rows_of_which_no_table_fits_stand_one_below_the_other() -> None:
+    lines = seen(as_table([row(), row(name="short")], COLUMNS, 30))
+    assert max(map(len, lines)) <= 30
+    assert "".join(line[13:] for line in lines).count(str(OFFSET)) == 2
+    assert lines.count("") == 1
+    assert "…" not in "".join(lines)
+
+
 def test_without_a_terminal_nothing_is_cut_left_out_or_coloured() -> None:
     header, first, second = as_table([row(name="n" * 10_000), row()], COLUMNS).splitlines()
     assert first.startswith("n" * 10_000 + "  ")
