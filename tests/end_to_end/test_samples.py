@@ -20,6 +20,7 @@ from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     DUMP_FILES,
     OPEN_TRANSACTIONS,
+    PRODUCER_STATES,
     RUNS,
     TABLES,
     TRANSACTIONAL_IDS,
