@@ -18,6 +18,7 @@ from txnlog.commands.command import Command
 from txnlog.commands.parser import COMMANDS, SHELLS, parser
 from txnlog.commands.terminal import left_behind, numbered
 from txnlog.job import STEPS
+from txnlog.tables.layout import COORDINATOR_STATES
 
 
 def output(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -80,6 +81,14 @@ def test_verbose_says_what_is_read_on_stderr_only(tmp_path: Path) -> None:
     assert quiet.stderr == ""
     assert "txnlog: read coordinator_states of " in loud.stderr
     assert loud.stdout == quiet.stdout
+
+
+def test_a_table_in_a_pipe_is_not_fitted(tmp_path: Path) -> None:
+    state = {"cluster": "c", "transactional_id": "x" * 500, "state": "Empty"}
+    root = written(tmp_path, {COORDINATOR_STATES.name: [state]})
+    printed = output("list", "--tables", root.text, COLUMNS="80").stdout
+    assert "x" * 500 in printed
+    assert "\x1b" not in printed
 
 
 def test_a_command_answers_within_seconds_and_without_spark(tmp_path: Path) -> None:
