@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from txnlog.errors import TableError
+from txnlog.errors import OptionError, TableError
 from txnlog.report.output import printable
 from txnlog.tables.layout import URI, Root, Table
 
@@ -38,5 +38,9 @@ def rows(
 
 
 def text_literal(text: str) -> str:
-    """A text as it stands in the SQL of `rows`, where nothing but a quote is special."""
+    """A text as it stands in the SQL of `rows`, where nothing but a quote is special. `OptionError` if it is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise OptionError(f"{text!r} is not UTF-8: no name in a table is that") from error
     return "'" + text.replace("'", "''") + "'"

@@ -118,6 +118,13 @@ def test_an_id_that_nobody_knows_is_an_error_that_says_where_to_look(root: Root)
         transactions.described(root, "nobody")
 
 
+def test_an_id_that_is_no_text_is_an_error_and_one_with_quotes_is_only_an_id(root: Root) -> None:
+    with pytest.raises(OptionError, match=r"'\\udce9' is not UTF-8"):
+        transactions.described(root, "\udce9")
+    with pytest.raises(OptionError, match="no coordinator"):
+        transactions.described(root, "' OR 'a' = 'a")
+
+
 def test_a_hostile_id_is_one_plain_line_in_a_table_and_itself_in_json_and_csv(root: Root) -> None:
     found = transactions.described(root, HOSTILE)
     for table in (transactions.rendered_list(found, "table"), transactions.rendered_description(found, "table")):
