@@ -27,10 +27,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def states(root: Root, cluster: str | None = None, transactional_id: str | None = None) -> list[dict[str, Any]]:
-    """The rows of `coordinator_states`, each with `duration_ms`: null where no transaction is under way."""
+    """The rows of `coordinator_states`, each with `duration_ms`: null where no transaction is under way.
+
+    `OptionError` where the tables have nothing of the cluster.
+    """
     wanted = {"cluster": cluster, "transactional_id": transactional_id}
     where = [f"{name} = {text_literal(value)}" for name, value in wanted.items() if value is not None]
     found = rows(root, COORDINATOR_STATES, " AND ".join(where) or "true", "cluster, transactional_id")
+    if not found and cluster is not None and transactional_id is None:
+        raise OptionError(
+            f"no id of a cluster {cluster!r} is in the tables: leave out --cluster to see which there are"
+        )
     return [row | {"duration_ms": _duration_ms(row)} for row in found]
 
 

@@ -113,6 +113,11 @@ def test_rows_of_several_clusters_name_theirs_and_one_can_be_chosen(root: Root) 
     assert not transactions.rendered_description(transactions.described(root, "idle", "c"), "table").startswith("Clu")
 
 
+def test_a_cluster_that_is_not_there_is_an_error(root: Root) -> None:
+    with pytest.raises(OptionError, match="no id of a cluster 'nowhere' is in the tables"):
+        transactions.states(root, "nowhere")
+
+
 def test_an_id_that_nobody_knows_is_an_error_that_says_where_to_look(root: Root) -> None:
     with pytest.raises(OptionError, match="no coordinator in the tables knows 'nobody': `txnlog list` has"):
         transactions.described(root, "nobody")
