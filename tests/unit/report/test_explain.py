@@ -147,5 +147,6 @@ def test_names_are_plain_and_lines_fit(root: Root, width: int | None) -> None:
     text = rendered(stories(root, "named", 0), "table", width)
     lines = text.splitlines() if width is None else seen(text)
     assert all(line.isprintable() for line in lines)
+    assert "a\\n\\x1b[2Jb" in "".join(line.strip() for line in lines)
     assert width is None or max(map(len, lines)) <= width
     assert json.loads(rendered(stories(root, "named", 0), "json"))[0]["transaction"]["transactional_id"] == HOSTILE
