@@ -1,12 +1,14 @@
-"""Writes docs/tables.md and docs/options.md from what the code declares: `python docs/generate.py`."""
+"""Writes the pages of `PAGES` from what the code declares: `python docs/generate.py`."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from txnlog import cli
+from txnlog.commands.command import EXIT_CODES
+from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, REQUIRED
 from txnlog.format.structure import fields
 from txnlog.sources import reading
@@ -28,7 +30,7 @@ def tables_page() -> str:
 def _delta_tables() -> Iterator[str]:
     yield (
         "## Delta tables\n\n"
-        "`txnlog detect --tables ROOT` writes five tables below `ROOT`, each partitioned by `cluster`.\n"
+        f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n"
     )
     for table in TABLES:
         keys = ", ".join(f"`{name}`" for name in table.key)
@@ -85,7 +87,7 @@ def _detect() -> str:
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the commands."""
-    groups = [each for each in cli._parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    groups = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
     return dict(groups[0].choices)
 
 
@@ -93,16 +95,41 @@ def _report(name: str) -> str:
     command = commands()[name]
     lines = [f"## txnlog {name}\n", f"{command.description}\n", "| flag | value | meaning |", "|---|---|---|"]
     for action in command._actions:
-        if action.dest != "help":
+        if action.dest not in ("help", "verbose", "debug"):
             value = ", ".join(map(str, action.choices)) if action.choices else action.metavar or ""
             must = " Required." if action.required else ""
             lines.append(f"| {', '.join(action.option_strings)} | {value} | {_cell(action.help or '')}.{must} |")
     return "\n".join(lines) + "\n"
 
 
+def commands_page() -> str:
+    """What each command's `--help` prints."""
+    parts = [MADE, "# Commands\n", _COMMANDS, _help("txnlog", parser())]
+    return "\n".join([*parts, *(_help(f"txnlog {name}", command) for name, command in commands().items())])
+
+
+def _help(name: str, command: argparse.ArgumentParser) -> str:
+    # As wide on every machine, whatever its terminal.
+    command.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=100)
+    return f"## {name}\n\n```\n$ {name} --help\n{command.format_help().rstrip()}\n```\n"
+
+
+_COMMANDS = """\
+`list`, `describe` and `describe-producers` answer what the commands of `kafka-transactions.sh` of those names answer,
+from the tables of a run: no cluster, no JVM. Their tables have Kafka's columns, then txnlog's; JSON and CSV have the
+columns of the Delta tables in [tables.md](tables.md). They differ from Kafka's tool on purpose where that misleads:
+durations count to the time of the dump, and only while a transaction is under way; an id that is Empty is never long
+running. A coordinator is the broker whose copy of the id's partition of `__transaction_state` was believed.
+
+On a terminal a table fits the width: names are cut, numbers never; columns for which there is no room are left out and
+named below, and where no table fits, rows stand line below line. In a file or a pipe nothing is cut, and there are no
+colours. `NO_COLOR` turns colours off on a terminal, too; they only repeat what a word says.
+"""
+
+
 def exit_codes() -> dict[int, str]:
     """Exit codes by number, as `--help` has them."""
-    lines = (line.split(maxsplit=1) for line in cli.EXIT_CODES.splitlines()[1:])
+    lines = (line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[1:])
     return {int(code): meaning for code, meaning in lines}
 
 
@@ -115,7 +142,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<")
 
 
-PAGES = {"tables.md": tables_page, "options.md": options_page}
+PAGES = {"tables.md": tables_page, "options.md": options_page, "commands.md": commands_page}
 
 if __name__ == "__main__":
     for page, content in PAGES.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
+from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
 from txnlog.sources.evidence import FILE
 from txnlog.sources.inventory import Inventory, LogDir, inventory
@@ -57,6 +57,15 @@ from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
 
 DEFAULT_MAX_TIMEOUT_MS = 900_000
+STEPS = (
+    "list the dump",
+    "open the tables",
+    "read and replay",
+    "write the verdicts",
+    "write the states",
+    "write the inventory",
+    "write the run",
+)
 LOG_DIR_SCHEMA = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
     " transaction_max_timeout_ms bigint, coordinator_partitions int"
@@ -139,6 +148,8 @@ def _write(
     with steps.step("write the verdicts"):
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
+    with steps.step("write the states"):
+        write_snapshots(store, clusters, facts, detection, dataclasses.asdict(options))
     with steps.step("write the inventory"):
         _write_dump_files(store, clusters, facts.dump_files, detection)
         _write_owners(store, clusters, facts.transaction_states)
@@ -254,12 +265,7 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
             ),
         )
     )
-    later = (
-        store.read(DUMP_FILES, clusters)
-        .where("kind = 'segment' AND copy_chosen")
-        .groupBy("cluster", "topic", "partition")
-        .agg(F.max("as_of").alias("later_as_of"))
-    )
+    later = later_copies(store, clusters)
     existing = store.read(OPEN_TRANSACTIONS, clusters)
     _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
     candidates = store.read(ABORT_CANDIDATES, clusters)
@@ -298,7 +304,6 @@ def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
 
 def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     """What each cluster's row of `runs` says of input and result."""
-    one_file = F.concat_ws("|", "file", "size_in_bytes", "bytes_parsed", "first_offset", "last_offset", "problem")
     inputs = (
         facts.dump_files.where("cluster <> ''")
         .groupBy("cluster")
@@ -306,14 +311,10 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
             F.count("*").alias("files"),
             F.sum("size_in_bytes").alias("bytes"),
             F.sum("bytes_damaged").alias("bytes_damaged"),
-            F.sha2(F.concat_ws("\n", F.sort_array(F.collect_list(one_file))), 256).alias("input_digest"),
+            input_digest().alias("input_digest"),
         )
     )
-    times = detection.times.groupBy("cluster").agg(
-        instant(F.min("as_of")).alias("as_of_from"),
-        instant(F.max("as_of")).alias("as_of_to"),
-        F.sort_array(F.collect_set("as_of_source")).alias("as_of_sources"),
-    )
+    times = as_of_range(detection.times)
     copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
     coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
     expected = facts.log_dirs.groupBy("cluster").agg(F.max("coordinator_partitions").alias("coordinator_partitions"))
@@ -353,7 +354,7 @@ def _write_runs(
             "run_id": run_id,
             "dump": options.dump,
             "txnlog_version": txnlog.__version__,
-            "options": json.dumps(dataclasses.asdict(options), sort_keys=True),
+            "options": options_text(dataclasses.asdict(options)),
             "started_at": started,
             "finished_at": datetime.now(UTC),
             "step_seconds": dict(steps.seconds),

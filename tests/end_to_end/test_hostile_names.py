@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from tests.small_dumps import ORDERS, Hanging, small_dump
 from tests.writer import put
 from txnlog import cli
+from txnlog.commands.detect import print_outcome
 from txnlog.config import DetectOptions, detect_options
 from txnlog.job import Outcome, run
 from txnlog.report.reading import rows
@@ -224,7 +225,7 @@ def test_links_and_pipes_are_reported_and_not_followed(written: Written) -> None
 def test_what_a_job_prints_is_plain_and_names_what_it_did_not_follow(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cli._print_outcome(written.outcome, written.options)
+    print_outcome(written.outcome, written.options)
     printed = capsys.readouterr().out.removesuffix("\n").split("\n")
     assert all(line.isprintable() for line in printed)
     assert [line for line in printed if line.startswith("7 symbolic links or special files were not followed")]

@@ -14,12 +14,23 @@ from pyspark.sql import SparkSession
 from tests.writer import ABORT, marker
 from txnlog.config import detect_options
 from txnlog.job import run
-from txnlog.report import abort_list, find_hanging
+from txnlog.report import abort_list, explain, find_hanging, producers, transactions
 from txnlog.report.reading import rows
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TRANSACTIONAL_IDS, Root, Table
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    PRODUCER_STATES,
+    RUNS,
+    TABLES,
+    TRANSACTIONAL_IDS,
+    Root,
+    Table,
+)
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
+OF_3_5_2 = "cluster = 'sample-3.5.2'"
 COMPARED = ("start_offset", "producer_epoch", "transactional_id", "late", "cause", "action")
 Key = tuple[str, int, int]
 
@@ -141,6 +152,37 @@ def test_comments_reach_describe_table_and_checks_hold(spark: SparkSession, tabl
     assert "MARKER_LOST_COMMIT" in properties["delta.constraints.only_aborts"]
 
 
+def test_list_has_the_ids_that_the_coordinators_know_and_not_the_one_that_expired(tables: Root) -> None:
+    known = {row["transactional_id"]: row for row in transactions.states(tables, "sample-4.3.0-stopped")}
+    assert "expired-id" not in known
+    stuck = known["stuck-ongoing-id"]
+    assert (stuck["state"], stuck["broker"], stuck["is_certain"]) == ("Ongoing", "1", True)
+    assert {each["topic"] for each in stuck["topic_partitions"]} == {"stuck-ongoing"}
+    assert stuck["duration_ms"] == (stuck["as_of"] - stuck["start_timestamp"]).total_seconds() * 1000
+    assert (SAMPLES / stuck["file"]).is_file()
+    assert {row["duration_ms"] for row in known.values() if row["state"].startswith(("Empty", "Complete"))} == {None}
+
+
+@pytest.mark.parametrize("sample", TRUTHS)
+def test_describe_producers_has_what_is_open_and_whose_it_is(tables: Root, sample: str) -> None:
+    truth = TRUTHS[sample]
+    for each in truth["open_transactions"]:
+        shown = producers.producers(tables, each["topic"], each["partition"], truth["cluster"])
+        starts = {row["producer_id"]: row["current_txn_start_offset"] for row in shown}
+        assert starts[each["producer_id"]] == each["start_offset"]
+
+
+@pytest.mark.parametrize("sample", TRUTHS)
+def test_explain_tells_the_story_of_every_open_transaction(tables: Root, sample: str) -> None:
+    truth = TRUTHS[sample]
+    for each in truth["open_transactions"]:
+        told = explain.stories(tables, each["topic"], each["partition"], each["producer_id"], truth["cluster"])
+        [story] = told.stories
+        assert story.why.startswith(each["cause"])
+        assert (story.command is not None) == (each["action"] == "ABORT")
+        assert all((SAMPLES / event.file).is_file() for event in story.events if event.file is not None)
+
+
 def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:
     known = rows(tables, TRANSACTIONAL_IDS, "cluster = 'sample-4.3.0-stopped'")
     assert ("expired-id", 1000) in {(row["transactional_id"], row["producer_id"]) for row in known}
@@ -148,7 +190,7 @@ def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:
 
 @pytest.fixture(scope="module")
 def after_rerun(spark: SparkSession, tables: Root) -> dict[str, tuple[int, int]]:
-    tracked = (OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES, TRANSACTIONAL_IDS, RUNS)
+    tracked = TABLES
     before = {table.name: version(tables, table) for table in tracked}
     detected(spark, SAMPLES, Path(tables.text))
     return {table.name: (before[table.name], version(tables, table)) for table in tracked}
@@ -191,6 +233,17 @@ def test_a_dump_that_covers_less_resolves_nothing_outside_itself(later_night: Ro
     assert others == []
 
 
+def test_what_a_dump_has_is_renewed_and_the_rest_of_the_states_stays(later_night: Root) -> None:
+    states = rows(later_night, PRODUCER_STATES, OF_3_5_2)
+    aborted = [row for row in states if (row["topic"], row["partition"], row["producer_id"]) == ("late-write", 0, 1011)]
+    assert [(row["current_txn_start_offset"], row["as_of"].day) for row in aborted] == [(None, 22)]
+    brokers = {(row["broker"], row["as_of"].day) for row in states}
+    assert brokers >= {("1", 22), ("2", 21)}
+    assert not brokers & {("1", 21), ("2", 22)}
+    assert {row["as_of"].day for row in transactions.states(later_night, "sample-3.5.2")} == {22}
+    assert {row["as_of"].day for row in transactions.states(later_night, "sample-4.3.0")} == {21}
+
+
 def test_nights_can_be_compared(later_night: Root) -> None:
     seen = rows(later_night, OPEN_TRANSACTIONS, "topic = 'never-added' AND partition = 0 AND cluster = 'sample-3.5.2'")
     assert len({row["as_of"] for row in seen}) == 2
@@ -211,10 +264,11 @@ def test_the_older_dump_does_not_open_again_what_the_newer_one_resolved(spark: S
             for row in found
         }
 
-    before = states()
+    before, known = states(), transactions.states(later_night)
     assert {status for status, *_ in before.values()} == {"OPEN", "RESOLVED"}
     detected(spark, SAMPLES / "kafka-3.5.2", Path(later_night.text))
     assert states() == before
+    assert transactions.states(later_night) == known
 
 
 def test_a_missing_coordinator_partition_yields_no_abort_for_an_unknown_producer(

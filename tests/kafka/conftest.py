@@ -17,6 +17,7 @@ from make import start
 from pyspark.sql import SparkSession
 from recipes import Recipe
 
+from tests.kafka.answers import Answer, answers
 from tests.kafka.trials import PADDING_MS, RELEASES, TRIALS, WAIT_SECONDS
 from txnlog.config import detect_options
 from txnlog.job import run
@@ -46,6 +47,7 @@ class Judged:
     abort_run: RunInThisSession
     script: str
     verdicts: list[dict[str, Any]]
+    answers: list[Answer]
 
     @property
     def name(self) -> str:
@@ -113,7 +115,8 @@ def judged(request: pytest.FixtureRequest, dumps: Mapping[str, Future[RunInThisS
     """Everything that the release can show, dumped and judged. The brokers run until the last test of it."""
     abort_run = dumps[request.param.name].result()
     script = abort_run.detected(DUMP)
-    yield Judged(abort_run, script, rows(abort_run.root, OPEN_TRANSACTIONS))
+    said = answers(abort_run.scratch, abort_run.root.text)
+    yield Judged(abort_run, script, rows(abort_run.root, OPEN_TRANSACTIONS), said)
     abort_run.cluster.end()
 
 

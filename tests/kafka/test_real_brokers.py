@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from abort_run import Transaction
 from lab import TRANSACTION_MAX_TIMEOUT_MS
 
+from tests.kafka.answers import Answer, Row
 from tests.kafka.conftest import Aborted, Judged
 from tests.kafka.trials import CAUSES, DIFFERENCES, KAFKA, TXNLOG
 from txnlog.report.reading import rows
@@ -56,6 +58,45 @@ def test_find_hanging_of_the_live_cluster_differs_only_where_a_reason_is_named(j
             by_txnlog_only.add((row["topic"], TXNLOG, row["cause"]))
     assert offered <= {transaction(row) for row in judged.verdicts}
     assert by_kafka_only | by_txnlog_only == {one[:3] for one in DIFFERENCES[judged.name]}
+
+
+UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
+# What differs: the dump is taken later, and txnlog counts no duration once a transaction has ended.
+DURATION = "TransactionDurationMs"
+
+
+def unchanged(answer: Answer) -> list[tuple[Row, Row]]:
+    """Kafka's rows and ours of what has not been written to between the question and the dump."""
+    key = "ProducerId" if answer.arguments[0] == "describe-producers" else "TransactionalId"
+    asked = datetime.fromtimestamp(answer.asked / 1000, UTC).isoformat(timespec="milliseconds")
+    ours = {row[key]: row for row in answer.ours if row.get("LastUpdate", "") < asked}
+    kafkas = {row[key]: row for row in answer.kafkas if key in row}
+    changed = {row[key] for row in answer.ours} - set(ours)
+    assert set(kafkas) - changed == set(ours), answer.arguments
+    return [(kafkas[name], row) for name, row in ours.items()]
+
+
+@pytest.mark.parametrize("command", ["list", "describe", "describe-producers"])
+def test_it_answers_as_the_live_tool_did_column_for_column(judged: Judged, command: str) -> None:
+    pairs = [pair for answer in judged.answers if answer.arguments[0] == command for pair in unchanged(answer)]
+    assert len(pairs) >= 4
+    for kafkas, ours in pairs:
+        assert {name: ours[name] for name in kafkas if name != DURATION} == {
+            name: value for name, value in kafkas.items() if name != DURATION
+        }
+    states = {ours["TransactionState"] for _, ours in pairs if command != "describe-producers"}
+    assert command == "describe-producers" or states >= {"Empty", "Ongoing", "CompleteCommit", "CompleteAbort"}
+
+
+def test_a_duration_is_counted_while_a_transaction_is_under_way_and_not_after_it(judged: Judged) -> None:
+    described = [answer for answer in judged.answers if answer.arguments[0] == "describe"]
+    pairs = [pair for answer in described for pair in unchanged(answer)]
+    for kafkas, ours in pairs:
+        if ours["TransactionState"] in UNDER_WAY:
+            assert int(ours[DURATION]) >= int(kafkas[DURATION]) > 0
+        else:
+            assert ours[DURATION] == "None"
+    assert any(kafkas[DURATION] != "None" for kafkas, ours in pairs if ours[DURATION] == "None")
 
 
 def test_each_line_of_the_abort_list_moves_its_partition_and_nothing_else(aborted: Aborted) -> None:

@@ -11,6 +11,8 @@ import scenarios_dumps
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
 from recipes import RECIPES, Recipe
 
+from tests.kafka.answers import ask
+
 # With the largest timeout it makes the minute that is Kafka's unit: both searches then hold the same to be late.
 PADDING_MS = 60_000 - TRANSACTION_MAX_TIMEOUT_MS
 WAIT_SECONDS = (TRANSACTION_MAX_TIMEOUT_MS + PADDING_MS) / 1000 + 3
@@ -41,6 +43,7 @@ def _recipe(name: str) -> Recipe:
 
 _KAFKA_3 = _recipe("kafka-3.5.2")
 _KAFKA_4 = _recipe("kafka-4.3.0")
+_KAFKA_4_STOPPED = _recipe("kafka-4.3.0-stopped")
 TRIALS: Sequence[Recipe] = (
     replace(
         _KAFKA_3,
@@ -51,11 +54,12 @@ TRIALS: Sequence[Recipe] = (
             scenarios_dumps.phantom,
             zombie_in_a_listed_partition,
             scenarios.stuck_prepare,
+            ask,
         ),
         settings={**_KAFKA_3.settings, **SEGMENTS_GO_AT_ONCE},
     ),
-    _recipe("kafka-4.3.0-stopped"),
-    replace(_KAFKA_4, before=(zombie_in_a_listed_partition, *_KAFKA_4.before)),
+    replace(_KAFKA_4_STOPPED, before=(*_KAFKA_4_STOPPED.before, ask)),
+    replace(_KAFKA_4, before=(zombie_in_a_listed_partition, *_KAFKA_4.before, ask)),
 )
 
 _USUAL = {"LATE_WRITE_AFTER_END", "NEVER_ADDED", "EPOCH_MISMATCH", "COORDINATOR_UNKNOWN", "STUCK_ONGOING",

@@ -52,10 +52,11 @@ def _entry(row: dict[str, Any], older_brokers: bool) -> str:
         f"discards {row['records']} records, {row['bytes']} bytes; holds back {row['held_back_offsets']} offsets",
         evidence,
     )
-    return "\n" + "".join(f"# {printable(comment)}\n" for comment in comments) + _command(row, older_brokers) + "\n"
+    return "\n" + "".join(f"# {printable(comment)}\n" for comment in comments) + command(row, older_brokers) + "\n"
 
 
-def _command(row: dict[str, Any], older_brokers: bool) -> str:
+def command(row: dict[str, Any], older_brokers: bool = False) -> str:
+    """The line of bash that aborts a transaction."""
     arguments = ["--topic", row["topic"], "--partition", str(row["partition"])]
     if older_brokers:
         # Brokers before 3.0 check nothing. An epoch of the coordinator that is not known becomes 0, never more: a

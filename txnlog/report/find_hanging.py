@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from txnlog.report.output import as_csv, as_json, as_table
+from txnlog.report.fitted import ACTION_STYLES, Column
+from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.reading import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
 # One row per open transaction of the latest as-of of each partition that the latest run of its cluster saw.
 ORDER = "cluster, topic, partition, start_offset"
+COLUMNS = (
+    Column("Topic", "topic", is_name=True),
+    Column("Partition", "partition"),
+    Column("ProducerId", "producer_id", rank=3),
+    Column("ProducerEpoch", "producer_epoch", rank=5),
+    Column("CoordinatorEpoch", "coordinator_epoch", rank=6),
+    Column("StartOffset", "start_offset"),
+    Column("LastTimestamp", "last_timestamp", rank=4),
+    Column("Duration(min)", lambda row: None if row["open_for_ms"] is None else row["open_for_ms"] // 60_000, rank=2),
+    Column("TransactionalId", "transactional_id", is_name=True, rank=1),
+    Column("Cause", "cause"),
+    Column("Action", "action", styles=ACTION_STYLES),
+    Column("Confidence", "confidence", rank=7),
+)
 
 
 def late_transactions(root: Root) -> list[dict[str, Any]]:
@@ -25,26 +40,10 @@ def _is_of(row: dict[str, Any], window: tuple[Any, Any] | None) -> bool:
     return window is not None and window[0] <= row["as_of"] <= window[1]
 
 
-def rendered(found: list[dict[str, Any]], form: str) -> str:
-    """The rows as `table`, `json` or `csv`."""
+def rendered(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
+    """The rows as `table`, `json` or `csv`; a table fits `width` columns of a terminal."""
     if form == "json":
         return as_json(found)
     if form == "csv":
         return as_csv(found, [field.name for field in columns_of(OPEN_TRANSACTIONS)])
-    return as_table(
-        found,
-        {
-            "Topic": "topic",
-            "Partition": "partition",
-            "ProducerId": "producer_id",
-            "ProducerEpoch": "producer_epoch",
-            "CoordinatorEpoch": "coordinator_epoch",
-            "StartOffset": "start_offset",
-            "LastTimestamp": "last_timestamp",
-            "Duration(min)": lambda row: None if row["open_for_ms"] is None else row["open_for_ms"] // 60_000,
-            "TransactionalId": "transactional_id",
-            "Cause": "cause",
-            "Action": "action",
-            "Confidence": "confidence",
-        },
-    )
+    return as_table(found, with_cluster(found, COLUMNS), width)

@@ -6,12 +6,11 @@ import csv
 import io
 import json
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-# As long as the longest name of a topic.
-WIDEST_CELL = 249
+from txnlog.report.fitted import Column, Drawn, fitted
 
 Rows = Sequence[dict[str, Any]]
 
@@ -31,6 +30,12 @@ def printable(value: Any) -> str:
         character if unicodedata.category(character)[0] not in "CZ" or character == " " else _escaped(character)
         for character in str(plain(value))
     )
+
+
+def counted(number: int, one: str) -> str:
+    """A number of things: `1 batch`, `2 batches`."""
+    many = f"{one}es" if one.endswith("ch") else f"{one}s"
+    return f"{number} {one if number == 1 else many}"
 
 
 def _escaped(character: str) -> str:
@@ -57,17 +62,24 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list) else plain(value)
 
 
-def _short(text: str) -> str:
-    """The text, cut where it would push all other columns off the screen: JSON and CSV have all of it."""
-    return text if len(text) <= WIDEST_CELL else f"{text[: WIDEST_CELL - 1]}…"
+def with_cluster(rows: Rows, columns: Sequence[Column]) -> Sequence[Column]:
+    """The columns, behind the cluster's where the rows are of several: names are unique in a cluster only."""
+    several = len({row["cluster"] for row in rows}) > 1
+    return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
 
 
-def as_table(rows: Rows, columns: dict[str, str | Callable[[dict[str, Any]], Any]]) -> str:
-    """Columns padded to their widest cell, as Kafka's own tools print: heading to key or function of the row."""
-    cells = [
-        list(columns),
-        *([_short(printable(row[of] if isinstance(of, str) else of(row))) for of in columns.values()] for row in rows),
+def as_table(rows: Rows, columns: Sequence[Column], width: int | None = None) -> str:
+    """Columns padded to their widest cell, as Kafka's own tools print. With a `width`, it is for a terminal."""
+    drawn = [
+        Drawn(
+            column,
+            column.heading,
+            [printable(row[column.of] if isinstance(column.of, str) else column.of(row)) for row in rows],
+        )
+        for column in columns
     ]
-    widths = [max(len(line[index]) for line in cells) for index in range(len(columns))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    if width is not None:
+        return fitted(drawn, width)
+    lines = zip(*([each.column.heading, *each.cells] for each in drawn), strict=True)
+    padded = ("  ".join(cell.ljust(each.whole) for cell, each in zip(line, drawn, strict=True)) for line in lines)
+    return "".join(f"{line.rstrip()}\n" for line in padded)

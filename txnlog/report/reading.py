@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
-from txnlog.errors import TableError
+from txnlog.errors import OptionError, TableError
+from txnlog.report.output import printable
 from txnlog.tables.layout import URI, Root, Table
 
+LOG = logging.getLogger(__name__)
 
-def rows(root: Root, table: Table, where: str = "true", order: str = "1") -> list[dict[str, Any]]:
+
+def rows(
+    root: Root, table: Table, where: str = "true", order: str = "1", limit: int | None = None
+) -> list[dict[str, Any]]:
     """The rows of a table as dictionaries; `where` and `order` are SQL. `TableError` where it cannot be read."""
     import pyarrow as pa
     from deltalake import DeltaTable, QueryBuilder
@@ -18,12 +24,23 @@ def rows(root: Root, table: Table, where: str = "true", order: str = "1") -> lis
     path = root.path_of(table)
     if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
         raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
+    LOG.info("read %s of %s where %s", table.name, printable(root.text), printable(where))
+    last = "" if limit is None else f" LIMIT {limit}"
     try:
         query = QueryBuilder().register("found", DeltaTable(path))
-        answer = query.execute(f"SELECT * FROM found WHERE {where} ORDER BY {order}")
+        answer = query.execute(f"SELECT * FROM found WHERE {where} ORDER BY {order}{last}")
         found: list[dict[str, Any]] = pa.table(answer.read_all()).to_pylist()
         return found
     except TableNotFoundError as error:
         raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first") from error
     except (DeltaError, OSError) as error:
         raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def text_literal(text: str) -> str:
+    """A text as it stands in the SQL of `rows`, where nothing but a quote is special. `OptionError` if it is none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise OptionError(f"{text!r} is not UTF-8: no name in a table is that") from error
+    return "'" + text.replace("'", "''") + "'"

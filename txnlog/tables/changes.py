@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -64,7 +66,7 @@ def open_transaction_rows(transactions: DataFrame) -> DataFrame:
         "as_of": "as_of_time",
         "held_back_since": "since_time",
     }
-    return values.select(*_columns(OPEN_TRANSACTIONS, renamed))
+    return values.select(*table_columns(OPEN_TRANSACTIONS, {name: F.col(of) for name, of in renamed.items()}))
 
 
 def open_transaction_changes(found: DataFrame, existing: DataFrame, covered: DataFrame) -> DataFrame:
@@ -109,9 +111,9 @@ def candidate_changes(found: DataFrame, existing: DataFrame, covered: DataFrame,
         .withColumn("detected_at", detected)
         .withColumn("resolution", F.lit(None).cast("string"))
         .withColumn("resolved_at", F.lit(None).cast("timestamp"))
-        .select(*_columns(ABORT_CANDIDATES, {}))
+        .select(*table_columns(ABORT_CANDIDATES, {}))
     )
-    resolved = _resolved(existing.where("status = 'OPEN'"), found, covered).select(*_columns(ABORT_CANDIDATES, {}))
+    resolved = _resolved(existing.where("status = 'OPEN'"), found, covered).select(*table_columns(ABORT_CANDIDATES, {}))
     return new_or_different(confirmed.unionByName(resolved), existing).withColumn(OPERATION, F.lit(UPSERT))
 
 
@@ -156,8 +158,8 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
     )
 
 
-def _columns(table: Table, renamed: dict[str, str]) -> list[Column]:
-    """Exactly the table's columns, in its order and of its types."""
+def table_columns(table: Table, values: Mapping[str, Column]) -> list[Column]:
+    """Exactly the table's columns, in its order and of its types; `values` has those that are not there by name."""
     return [
-        F.col(renamed.get(field.name, field.name)).cast(field.wire.ddl).alias(field.name) for field in columns_of(table)
+        values.get(field.name, F.col(field.name)).cast(field.wire.ddl).alias(field.name) for field in columns_of(table)
     ]

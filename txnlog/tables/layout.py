@@ -12,8 +12,10 @@ from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
 from txnlog.tables.rows import (
     AbortCandidateRow,
+    CoordinatorStateRow,
     DumpFileTableRow,
     OpenTransactionRow,
+    ProducerStateRow,
     RunRow,
     TransactionalIdRow,
 )
@@ -73,7 +75,29 @@ DUMP_FILES = Table(
     {},
     "Every file of every dump, with every byte accounted for.",
 )
-TABLES = (ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, DUMP_FILES, TRANSACTIONAL_IDS)
+COORDINATOR_STATES = Table(
+    "coordinator_states",
+    CoordinatorStateRow,
+    ("cluster", "transactional_id"),
+    {},
+    "What the latest dump shows that the coordinators know of each transactional id.",
+)
+PRODUCER_STATES = Table(
+    "producer_states",
+    ProducerStateRow,
+    ("cluster", "topic", "partition", "producer_id"),
+    {},
+    "What the latest dump shows that brokers keep of each producer id.",
+)
+TABLES = (
+    ABORT_CANDIDATES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    DUMP_FILES,
+    TRANSACTIONAL_IDS,
+    COORDINATOR_STATES,
+    PRODUCER_STATES,
+)
 
 
 def columns_of(table: Table) -> tuple[Field, ...]:
@@ -120,7 +144,7 @@ def creation(root: Root, table: Table) -> list[str]:
     """The SQL statements that create a table that is not there yet."""
     name = root.sql_name(table)
     columns = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl.upper()}{'' if field.nullable else ' NOT NULL'}"
+        f"{_quoted(field.name)} {field.wire.ddl}{'' if field.nullable else ' NOT NULL'}"
         f" COMMENT {literal(field.meaning)}"
         for field in columns_of(table)
     )
@@ -140,7 +164,7 @@ def check_creation(root: Root, table: Table, check: str) -> str:
 def column_addition(root: Root, table: Table, missing: Collection[str]) -> str:
     """The SQL statement that adds columns to a table of an older txnlog."""
     additions = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl.upper()} COMMENT {literal(field.meaning)}"
+        f"{_quoted(field.name)} {field.wire.ddl} COMMENT {literal(field.meaning)}"
         for field in columns_of(table)
         if field.name in missing
     )

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, get_type_hints
 
-from txnlog.format.structure import BOOLEAN, INT16, INT32, INT64, STEP_SECONDS, TEXT, TEXTS, TIMESTAMP
+from txnlog.format.structure import (
+    BOOLEAN,
+    INT16,
+    INT32,
+    INT64,
+    STEP_SECONDS,
+    TEXT,
+    TEXTS,
+    TIMESTAMP,
+    TOPIC_PARTITIONS,
+)
 from txnlog.sources.rows import DumpFileRow
 
 
@@ -147,6 +157,48 @@ class TransactionalIdRow(NamedTuple):
     transactional_id: Annotated[str, TEXT, "Transactional id that it stands under in some dump."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
     known_since: Annotated[object | None, TIMESTAMP, "Earliest coordinator record that names it, when first seen."]
+
+
+class CoordinatorStateRow(NamedTuple):
+    """What the coordinator of a transactional id knew of it in the latest dump: its last record."""
+
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    transactional_id: Annotated[str, TEXT, "Transactional id; not here once its coordinator has forgotten it."]
+    coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state that owns the id."]
+    broker: Annotated[str, TEXT, "Broker whose copy of that partition was believed."]
+    coordinator_epoch: Annotated[int, INT32, "Epoch of the coordinator that wrote the record."]
+    state: Annotated[str, TEXT, "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort."]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    producer_epoch: Annotated[int, INT16, "Its epoch."]
+    previous_producer_id: Annotated[int | None, INT64, "Producer id before; null if not set."]
+    next_producer_id: Annotated[int | None, INT64, "Producer id after this transaction; null if not set."]
+    next_producer_epoch: Annotated[int | None, INT16, "Epoch after this transaction; null if not set."]
+    client_transaction_version: Annotated[int | None, INT16, "2 where each transaction has its own epoch (KIP-890)."]
+    timeout_ms: Annotated[int, INT32, "The id's own timeout, ms; 2147483647 in two-phase commit."]
+    topic_partitions: Annotated[list[tuple[str, int]] | None, TOPIC_PARTITIONS, "Partitions added; null if none."]
+    last_update_timestamp: Annotated[object | None, TIMESTAMP, "When the coordinator wrote the record."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Start of its last transaction; null if there was none."]
+    is_certain: Annotated[bool, BOOLEAN, "Whether no damage or gap in the copy can hide a later record."]
+    offset: Annotated[int, INT64, "Offset of the record in __transaction_state."]
+    file: Annotated[str, TEXT, "Its file."]
+    position: Annotated[int, INT64, "Byte at which its batch starts."]
+    as_of: Annotated[object, TIMESTAMP, "When the coordinator's partition was copied: what durations count from."]
+
+
+class ProducerStateRow(NamedTuple):
+    """What a broker keeps of a producer id in a partition (`ProducerStateEntry`), by the latest dump."""
+
+    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    topic: Annotated[str, TEXT, "Topic."]
+    partition: Annotated[int, INT32, "Partition."]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    producer_epoch: Annotated[int, INT16, "Epoch of its last batch or marker."]
+    coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker; -1 none."]
+    last_sequence: Annotated[int, INT32, "Sequence number of its last record in this epoch; -1 none."]
+    last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch or marker."]
+    current_txn_start_offset: Annotated[int | None, INT64, "Where its open transaction starts; null if none is."]
+    broker: Annotated[str, TEXT, "Broker whose copy of the partition was believed."]
+    as_of: Annotated[object, TIMESTAMP, "When the partition was copied: a broker forgets what is idle for a day."]
 
 
 # The rows of the dump's inventory, with the as-of that tells the nights apart.

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 import txnlog
 from txnlog.errors import TableError
 from txnlog.schema import spark_schema
+from txnlog.settle import nullable
 from txnlog.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.changes import DELETE, OPERATION
 from txnlog.tables.layout import TABLES, Root, Table, check_creation, column_addition, columns_of, creation, literal
@@ -55,6 +56,13 @@ class Store:
         ordered = rows.select([field.name for field in columns_of(table)]).to(spark_schema(table.row))
         names = ", ".join(f"`{name}`" for name in ordered.columns)
         self._write(table, f"INSERT INTO {self.root.sql_name(table)} ({names}) SELECT * FROM ", ordered, "")
+
+    def overwrite(self, table: Table, rows: DataFrame, clusters: list[str]) -> None:
+        """Put these rows in the place of all rows of some clusters."""
+        # What may not be null is Delta's to check, row by row.
+        typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
+        of_clusters = F.col("cluster").isin(clusters)
+        self._run(table, lambda: typed.writeTo(self.root.sql_name(table)).overwrite(of_clusters))
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
         """Carry out changes: rows of the table and an `OPERATION` each; a key stands in them once.

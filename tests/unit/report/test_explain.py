@@ -1,0 +1,152 @@
+"""`explain` tells who wrote a transaction, what happened in order, why it is open, and what the action costs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.tables_by_hand import at, written
+from tests.terminal import seen
+from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.errors import OptionError
+from txnlog.report.causes import ACTIONS, CAUSES
+from txnlog.report.explain import stories
+from txnlog.report.explained import rendered
+from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
+
+HOSTILE = "a\n\x1b[2Jb"
+
+
+def opened(**values: Any) -> dict[str, Any]:
+    return {
+        "cluster": "c", "topic": "orders", "partition": 0, "producer_id": 7, "producer_epoch": 3, "start_offset": 42,
+        "transactional_id": "payments", "coordinator_partition": 17, "cause": "LATE_WRITE_AFTER_END",
+        "action": "ABORT", "confidence": "HIGH", "reason": "behind its marker", "as_of": at(100), "broker": "2",
+        "start_timestamp": at(20), "last_timestamp": at(30), "timestamps_trusted": True, "batches": 2, "records": 1,
+        "bytes": 165, "opened_file": "log", "opened_position": 9, "last_stable_offset": 42, "held_back_offsets": 5,
+        "held_back_records": 4, "held_back_bytes": 300, "last_marker_type": "COMMIT", "last_marker_offset": 41,
+        "last_marker_epoch": 3, "last_marker_file": "log", "last_marker_position": 1,
+        "evidence_state": "CompleteCommit", "evidence_offset": 4, "evidence_file": "state-log", "evidence_position": 6,
+    } | values  # fmt: skip
+
+
+STATE = {
+    "cluster": "c", "transactional_id": "payments", "coordinator_partition": 17, "broker": "1", "state": "Empty",
+    "producer_id": 7, "producer_epoch": 4, "last_update_timestamp": at(50), "offset": 5, "file": "state-log",
+    "position": 8, "as_of": at(100),
+}  # fmt: skip
+
+
+def copied(topic: str, second: float = 100) -> dict[str, Any]:
+    return {"cluster": "c", "topic": topic, "partition": 0, "kind": "segment", "copy_chosen": True,
+            "file": topic, "as_of": at(second)}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
+    open_transactions = [
+        opened(),
+        opened(as_of=at(60), cause="TOO_YOUNG", action="WAIT"),
+        opened(producer_id=8, start_offset=44, action="KEEP", cause="MARKER_LOST_COMMIT", transactional_id=None,
+               timestamps_trusted=False, last_marker_offset=None, evidence_file=None),
+        opened(topic="ended", as_of=at(60)),
+        opened(topic="named", transactional_id=HOSTILE, reason=HOSTILE),
+    ]  # fmt: skip
+    resolved = {name: opened()[name] for name in ABORT_CANDIDATES.key} | {
+        "status": "RESOLVED", "resolution": "no longer open", "resolved_at": at(80),
+    }  # fmt: skip
+    return written(
+        tmp_path_factory.mktemp("tables"),
+        {
+            OPEN_TRANSACTIONS.name: open_transactions,
+            COORDINATOR_STATES.name: [STATE],
+            ABORT_CANDIDATES.name: [resolved],
+            DUMP_FILES.name: [copied("orders", 60), copied("orders"), copied("ended"), copied("named")],
+        },
+    )
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_every_cause_has_a_story_of_its_own_and_what_prevents_it(cause: Cause) -> None:
+    text = CAUSES[cause]
+    assert text.story.endswith(".")
+    assert text.prevention.endswith(".")
+    assert [each for each in CAUSES if CAUSES[each].story == text.story] == [cause]
+
+
+@pytest.mark.parametrize("action", Action)
+def test_every_action_says_what_becomes_of_the_records(action: Action) -> None:
+    said = ACTIONS[action].format(records="RECORDS", bytes="BYTES", batches="BATCHES")
+    assert "RECORDS" in said
+    assert "BYTES" in said
+
+
+@pytest.mark.parametrize("cause", [each for each in Cause if ACTION_OF[each] is Action.ABORT])
+def test_each_cause_of_an_abort_names_a_release_or_says_that_there_is_none(cause: Cause) -> None:
+    assert any(words in CAUSES[cause].prevention for words in ("Kafka 3.6 and later", "No release up to Kafka 4.3"))
+
+
+def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root) -> None:
+    [story] = stories(root, "orders", 0, producer_id=7).stories
+    told = [(event.time, event.what.partition(":")[0], event.offset, event.file, event.position)
+            for event in story.events]  # fmt: skip
+    assert told == [
+        (None, "COMMIT marker of epoch 3", 41, "log", 1),
+        ("2026-11-21T22:00:20.000Z", "its first batch opened the transaction", 42, "log", 9),
+        ("2026-11-21T22:00:30.000Z", "its last batch; 2 batches, 1 record, 165 bytes in all, and no marker behind them",
+         None, None, None),
+        (None, "the coordinator's record CompleteCommit, which decided", 4, "state-log", 6),
+        ("2026-11-21T22:00:50.000Z", "the coordinator's last record of the id", 5, "state-log", 8),
+        ("2026-11-21T22:01:00.000Z", "the partition was copied from broker 2 with the transaction open", None, None,
+         None),
+        ("2026-11-21T22:01:20.000Z", "resolved as a candidate", None, None, None),
+        ("2026-11-21T22:01:40.000Z", "the partition was copied from broker 2 with the transaction open", None, None,
+         None),
+    ]  # fmt: skip
+
+
+def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_back(root: Root) -> None:
+    [story] = stories(root, "orders", 0, producer_id=7).stories
+    assert "producer id 7 at epoch 3 of the transactional id payments, partition 17" in story.who
+    assert "(broker 1) is now at producer id 7 at epoch 4, Empty" in story.who
+    assert story.why.startswith("LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. Its producer's transaction")
+    assert "it discards 1 record (165 bytes) in 2 batches" in story.action
+    assert story.command is not None
+    assert story.command.endswith("abort --topic orders --partition 0 --start-offset 42")
+    assert "stand at offset 42, 5 offsets, 4 records, 300 bytes behind" in story.held_back
+
+
+def test_committed_data_has_no_command_and_the_one_before_it_is_named(root: Root) -> None:
+    [story] = stories(root, "orders", 0, producer_id=8).stories
+    assert story.command is None
+    assert "never abort" in story.action
+    assert "no coordinator in the tables knows or knew" in story.who
+    assert "another transaction that starts there must end first" in story.held_back
+    assert "(a broker's clock contradicts that time)" in story.events[0].what
+
+
+def test_without_a_producer_id_all_that_are_open_in_the_latest_dump_are_told(root: Root) -> None:
+    told = stories(root, "orders", 0)
+    assert [story.transaction["producer_id"] for story in told.stories] == [7, 8]
+    assert [each["transaction"]["producer_id"] for each in json.loads(rendered(told, "json"))] == [7, 8]
+    assert rendered(told, "table").count("What to do: ") == 2
+
+
+def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
+    told = stories(root, "ended", 0)
+    assert rendered(told, "table") == "nothing is open there as of 2026-11-21T22:01:40.000Z (c)\n"
+    assert json.loads(rendered(told, "json")) == []
+    with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
+        stories(root, "orders", 1)
+
+
+@pytest.mark.parametrize("width", [None, 40, 80, 200])
+def test_names_are_plain_and_lines_fit(root: Root, width: int | None) -> None:
+    text = rendered(stories(root, "named", 0), "table", width)
+    lines = text.splitlines() if width is None else seen(text)
+    assert all(line.isprintable() for line in lines)
+    assert "a\\n\\x1b[2Jb" in "".join(line.strip() for line in lines)
+    assert width is None or max(map(len, lines)) <= width
+    assert json.loads(rendered(stories(root, "named", 0), "json"))[0]["transaction"]["transactional_id"] == HOSTILE

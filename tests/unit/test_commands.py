@@ -1,0 +1,149 @@
+"""The command line as people meet it: examples that work, errors in one line, help and completion."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import txnlog
+from tests.tables_by_hand import written
+from txnlog.cli import main
+from txnlog.commands.command import Command
+from txnlog.commands.parser import COMMANDS, SHELLS, parser
+from txnlog.commands.terminal import left_behind, numbered
+from txnlog.job import STEPS
+from txnlog.tables.layout import COORDINATOR_STATES
+
+
+def output(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "txnlog.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_example_in_the_help_can_be_typed(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = shlex.split(command.example.partition(" >")[0])
+    assert parser().parse_args(arguments).command is command.run
+    with pytest.raises(SystemExit):
+        main([command.name, "--help"])
+    assert f"example:\n  txnlog {command.example}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "txnlog: the following arguments are required: COMMAND: see txnlog --help"),
+        (["list"], "txnlog: the following arguments are required: --tables: see txnlog list --help"),
+        (["list", "--tables", "t", "--state", "x"], "txnlog: argument --state: invalid choice: 'x' (choose from"),
+        (["list", "--tables", "t", "--duration-filter", "soon"], "txnlog: --duration-filter: 'soon' is no duration"),
+        (["describe-producers", "--tables", "t", "--topic", "a", "--partition", "0", "--producer-id-expiration", "x"],
+         "txnlog: --producer-id-expiration: 'x' is no duration"),
+        (["explain", "--tables", "/no", "--topic", "a", "--partition", "0"], "txnlog: /no: there is no table"),
+        (["list", "--tables", "a", "b\x1b[2J"], "txnlog: unrecognized arguments: b\\x1b[2J: see txnlog --help"),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_line_that_says_what_to_do(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    printed = capsys.readouterr()
+    assert code in (2, 4)
+    assert printed.out == ""
+    assert printed.err.startswith(line)
+    assert printed.err.count("\n") == 1
+
+
+def test_debug_adds_the_traceback_for_those_who_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--debug", "list", "--tables", "/no"], ["list", "--tables", "/no", "--debug"]):
+        assert main(arguments) == 4
+        error = capsys.readouterr().err
+        assert "Traceback" in error
+        assert error.splitlines()[-1].startswith("txnlog: /no: there is no table")
+
+
+def test_verbose_says_what_is_read_on_stderr_only(tmp_path: Path) -> None:
+    root = written(tmp_path, {})
+    quiet, loud = (output("list", "--tables", root.text, *more) for more in ([], ["-v"]))
+    assert quiet.stderr == ""
+    assert "txnlog: read coordinator_states of " in loud.stderr
+    assert loud.stdout == quiet.stdout
+
+
+def test_a_table_in_a_pipe_is_not_fitted(tmp_path: Path) -> None:
+    state = {"cluster": "c", "transactional_id": "x" * 500, "state": "Empty"}
+    root = written(tmp_path, {COORDINATOR_STATES.name: [state]})
+    printed = output("list", "--tables", root.text, COLUMNS="80").stdout
+    assert "x" * 500 in printed
+    assert "\x1b" not in printed
+
+
+def test_a_command_answers_within_seconds_and_without_spark(tmp_path: Path) -> None:
+    root = written(tmp_path, {})
+    begun = time.monotonic()
+    done = output("list", "--tables", root.text, PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0
+    assert "pyspark" not in done.stderr
+    assert time.monotonic() - begun < 20
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"txnlog {txnlog.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_completion_is_code_of_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--print-completion", shell])
+    assert not ended.value.code
+    assert "txnlog" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "completions"),
+    [
+        ("txnlog desc", {"describe", "describe-producers"}),
+        ("txnlog list --st", {"--state"}),
+        ("txnlog find-hanging --format ", {"table", "json", "csv"}),
+    ],
+)
+def test_bash_completes_commands_flags_and_values(line: str, completions: set[str], tmp_path: Path) -> None:
+    command = tmp_path / "txnlog"
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m txnlog.cli "$@"\n')
+    command.chmod(0o755)
+    script = f"""eval "$(txnlog --print-completion bash)"
+COMP_LINE={shlex.quote(line)} COMP_POINT={len(line)} COMP_TYPE=9 COMP_WORDS=({line} '') COMP_CWORD={line.count(" ")}
+_python_argcomplete txnlog
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    assert {each.strip() for each in done.stdout.split()} == completions
+
+
+def test_a_step_says_its_number_and_what_is_left() -> None:
+    assert numbered("read and replay", STEPS) == "step 3 of 7: read and replay"
+    assert left_behind("read and replay", STEPS) == (
+        "then write the verdicts, write the states, write the inventory, write the run"
+    )
+    assert left_behind("write the run", STEPS) == ""

@@ -1,0 +1,60 @@
+"""What a command is, and the arguments that several of them take."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+EXIT_CODES = """exit codes:
+  0  done, whatever was found
+  1  an error of txnlog itself, or of Spark
+  2  wrong options, or a dump that cannot be read
+  3  Java, Python, Spark or a jar is missing
+  4  a Delta table that is missing, of another schema, or cannot be written
+"""
+# For people, for programs, for spreadsheets.
+FORMS = ("table", "json", "csv")
+
+
+class Command(NamedTuple):
+    """One command: `meaning` is its line in `txnlog --help`, `example` what to type behind `txnlog`."""
+
+    name: str
+    meaning: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+    example: str
+    epilog: str = ""
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command that reads tables."""
+    parser.add_argument("--tables", required=True, metavar="ROOT", help="where the Delta tables are")
+
+
+def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:
+    """The argument of every command that prints rows; the first form is the default."""
+    parser.add_argument("--format", choices=forms, default=forms[0], help=f"form of the output ({forms[0]})")
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command whose names are unique in a cluster only."""
+    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, where the tables have several")
+
+
+def add_partition(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that looks at one partition."""
+    parser.add_argument("--topic", required=True, metavar="TOPIC", help="topic")
+    parser.add_argument("--partition", required=True, type=int, metavar="N", help="partition of it")
+
+
+def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUPPRESS) -> None:
+    """`-v` and `--debug`: before the command and behind it."""
+    parser.add_argument("-v", "--verbose", action="store_true", default=default, help="say on stderr what is done")
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        default=default,
+        help="as --verbose, with Spark's log and each error's traceback",
+    )

@@ -1,0 +1,113 @@
+"""`txnlog detect`: the one command that needs Spark and a dump."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from txnlog.commands.command import EXIT_CODES, Command
+from txnlog.commands.terminal import progress
+from txnlog.config import OPTIONS, DetectOptions, detect_options
+from txnlog.errors import SparkError
+from txnlog.report.output import printable
+from txnlog.sources.opener import dump_root
+from txnlog.tables.layout import Root
+
+if TYPE_CHECKING:
+    from txnlog.job import Outcome
+
+# So many are printed; the inventory of the dump has all.
+LINKS_NAMED = 5
+START = "start Spark"
+# Read by txnlog/conf/log4j2.properties.
+SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    for option in OPTIONS:
+        if option.key == "dump":
+            parser.add_argument("dump", nargs="?", default=argparse.SUPPRESS, metavar="DUMP", help=option.meaning)
+        elif not option.placeholder:
+            parser.add_argument(_flag(option.key), action="store_true", default=argparse.SUPPRESS, help=option.meaning)
+        else:
+            parser.add_argument(
+                _flag(option.key), default=argparse.SUPPRESS, metavar=option.placeholder, help=option.meaning
+            )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file whose keys are these options")
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
+
+
+def _run(parsed: argparse.Namespace) -> None:
+    known = {option.key for option in OPTIONS}
+    options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
+    # Spark takes its time to import and to start: not before the options are right.
+    dump_root(options.dump)
+    if parsed.debug:
+        os.environ.setdefault(SPARK_LOG_LEVEL, "info")
+    print_outcome(_outcome(options), options)
+
+
+def _outcome(options: DetectOptions) -> Outcome:
+    from txnlog.job import STEPS, run
+    from txnlog.session import session
+    from txnlog.spark_errors import SPARK_ERRORS, cause_of
+
+    # PySpark logs each of its errors once more, with the whole stack.
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
+    try:
+        with progress((START, *STEPS)) as announce:
+            announce(START)
+            return run(session(), options, announce)
+    except SPARK_ERRORS as error:
+        raise SparkError(f"Spark: {cause_of(error)}") from error
+    except OSError as error:
+        # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
+        raise SparkError(f"{error}: is a disk full, or was Spark ended?") from error
+
+
+def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
+    """Say on stdout what a run found, a few lines a cluster, and where the tables are."""
+    for found in outcome.runs:
+        print(
+            f"{printable(found['cluster'])}: {found['open_transactions']} open transactions,"
+            f" {found['late_transactions']} late, {found['abort_candidates']} to abort,"
+            f" {found['undetermined']} undetermined"
+            f" ({found['partitions']} partitions, as of {printable(found['as_of_from'])}"
+            f" by {_joined(found['as_of_sources'])})"
+        )
+        if found["coordinator_partitions_missing"]:
+            print(
+                f"  the dump lacks {found['coordinator_partitions_missing']} of {found['coordinator_partitions']}"
+                " partitions of __transaction_state"
+            )
+        if found["bytes_damaged"]:
+            print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
+    if outcome.not_followed:
+        print(
+            f"{len(outcome.not_followed)} symbolic links or special files were not followed, and what they lead to was"
+            f" not read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
+        )
+    root = Root(options.tables)
+    place = options.tables if root.is_schema else Path(options.tables).absolute()
+    print(f"Delta tables: {printable(place)}")
+
+
+def _joined(names: object) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list) else str(names)
+
+
+COMMAND = Command(
+    "detect",
+    "read a dump and write the Delta tables",
+    _add_arguments,
+    _run,
+    "detect dump --tables /data/txnlog --as-of 2026-11-21T02:00:00Z",
+    EXIT_CODES,
+)

@@ -1,0 +1,34 @@
+"""`txnlog explain`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables
+from txnlog.commands.terminal import width
+from txnlog.report import explain, explained
+from txnlog.tables.layout import Root
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_tables(parser)
+    add_partition(parser)
+    parser.add_argument("--producer-id", type=int, metavar="ID", help="only the transaction of this producer id")
+    add_cluster(parser)
+    add_format(parser, ("table", "json"))
+
+
+def _run(parsed: argparse.Namespace) -> None:
+    root = Root(parsed.tables)
+    told = explain.stories(root, parsed.topic, parsed.partition, parsed.producer_id, parsed.cluster)
+    sys.stdout.write(explained.rendered(told, parsed.format, width()))
+
+
+COMMAND = Command(
+    "explain",
+    "tell the story of a partition's open transactions with its evidence",
+    _add_arguments,
+    _run,
+    "explain --tables /data/txnlog --topic orders --partition 3",
+)

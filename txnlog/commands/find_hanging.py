@@ -1,0 +1,30 @@
+"""`txnlog find-hanging`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from txnlog.commands.command import Command, add_format, add_tables
+from txnlog.commands.terminal import width
+from txnlog.report import find_hanging
+from txnlog.tables.layout import Root
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_tables(parser)
+    add_format(parser)
+
+
+def _run(parsed: argparse.Namespace) -> None:
+    found = find_hanging.late_transactions(Root(parsed.tables))
+    sys.stdout.write(find_hanging.rendered(found, parsed.format, width()))
+
+
+COMMAND = Command(
+    "find-hanging",
+    "print every late open transaction of the latest dumps",
+    _add_arguments,
+    _run,
+    "find-hanging --tables /data/txnlog --format json",
+)

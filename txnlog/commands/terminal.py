@@ -1,0 +1,45 @@
+"""What a terminal gets that a file or a log does not: a width to fit, and the step under way."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+LOG = logging.getLogger("txnlog")
+
+
+def width() -> int | None:
+    """Columns of the terminal that stdout is; None where it is none, and nothing has to fit."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+@contextlib.contextmanager
+def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
+    """A function that is told each step as it begins. On a terminal it shows the step, its number and what is left."""
+    if not sys.stderr.isatty() or LOG.isEnabledFor(logging.INFO):
+        yield lambda step: LOG.info("%s; %s", numbered(step, steps), left_behind(step, steps) or "then done")
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    # What is left is cut where the terminal ends: a line that wraps would jump.
+    left = TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), left)
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as shown:
+        task = shown.add_task("", total=len(steps), left="")
+        yield lambda step: shown.update(task, description=numbered(step, steps), left=left_behind(step, steps))
+
+
+def numbered(step: str, steps: Sequence[str]) -> str:
+    """A step with its number."""
+    return f"step {steps.index(step) + 1} of {len(steps)}: {step}" if step in steps else step
+
+
+def left_behind(step: str, steps: Sequence[str]) -> str:
+    """The steps behind a step; empty behind the last."""
+    behind = steps[steps.index(step) + 1 :] if step in steps else ()
+    return f"then {', '.join(behind)}" if behind else ""

@@ -1,0 +1,188 @@
+"""`txnlog explain`: the story of the open transactions of a partition, each sentence with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from txnlog.detection.causes import Action, Cause
+from txnlog.errors import OptionError
+from txnlog.report.abort_list import command
+from txnlog.report.causes import ACTIONS, CAUSES
+from txnlog.report.output import counted, plain
+from txnlog.report.reading import rows, text_literal
+from txnlog.report.transactions import states
+from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
+
+PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
+
+
+class Event(NamedTuple):
+    """Something that happened: when and by whose clock, where it stands, and what it was. Null where not known."""
+
+    time: str | None
+    clock: str | None
+    what: str
+    offset: int | None = None
+    file: str | None = None
+    position: int | None = None
+
+
+class Story(NamedTuple):
+    """One open transaction, explained. `transaction` is its row of `open_transactions`."""
+
+    transaction: dict[str, Any]
+    who: str
+    events: list[Event]
+    why: str
+    action: str
+    command: str | None
+    held_back: str
+    prevention: str
+
+
+class Told(NamedTuple):
+    """The stories of a partition, and the as-ofs of the dumps that they are from."""
+
+    stories: list[Story]
+    as_of: list[str]
+
+
+def stories(root: Root, topic: str, partition: int, producer_id: int | None = None, cluster: str | None = None) -> Told:
+    """The open transactions of a partition in the latest dump that has it. `OptionError` where none has it."""
+    place = f"topic = {text_literal(topic)} AND partition = {partition}"
+    place += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
+    copies = rows(root, DUMP_FILES, f"{place} AND kind = 'segment' AND copy_chosen")
+    if not copies:
+        raise OptionError(f"no dump in the tables has {topic}-{partition}: check --topic, --partition and --cluster")
+    latest: dict[str, Any] = {}
+    for copy in copies:
+        latest[copy["cluster"]] = max(copy["as_of"], latest.get(copy["cluster"], copy["as_of"]))
+    seen = rows(root, OPEN_TRANSACTIONS, place, "cluster, start_offset, as_of")
+    current = [row for row in seen if row["as_of"] == latest.get(row["cluster"]) and _is(row, producer_id)]
+    as_of = [f"{plain(moment)} ({name})" for name, moment in latest.items()]
+    return Told([_story(root, row, [each for each in seen if _same(each, row)]) for row in current], as_of)
+
+
+def _is(row: dict[str, Any], producer_id: int | None) -> bool:
+    return producer_id is None or row["producer_id"] == producer_id
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[name] == other[name] for name in ABORT_CANDIDATES.key)
+
+
+def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Story:
+    text, action = CAUSES[Cause(row["cause"])], Action(row["action"])
+    state = _state(root, row)
+    events = [*_in_partition(row), *_by_coordinator(row, state), *_by_dumps(root, row, sightings)]
+    return Story(
+        row,
+        _who(row, state),
+        _in_order(events),
+        f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {text.story}",
+        ACTIONS[action].format(**_amounts(row)),
+        command(row) if action is Action.ABORT else None,
+        _held_back(row),
+        text.prevention,
+    )
+
+
+def _amounts(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        name: counted(row[name], one) for name, one in (("batches", "batch"), ("records", "record"), ("bytes", "byte"))
+    }
+
+
+def _state(root: Root, row: dict[str, Any]) -> dict[str, Any] | None:
+    if row["transactional_id"] is None:
+        return None
+    found = states(root, row["cluster"], row["transactional_id"])
+    return found[0] if found else None
+
+
+def _who(row: dict[str, Any], state: dict[str, Any] | None) -> str:
+    producer = f"producer id {row['producer_id']} at epoch {row['producer_epoch']}"
+    if row["transactional_id"] is None:
+        return f"{producer}; no coordinator in the tables knows or knew its transactional id"
+    owner = f"{producer} of the transactional id {row['transactional_id']}"
+    owner += (
+        ""
+        if row["coordinator_partition"] is None
+        else f", partition {row['coordinator_partition']} of __transaction_state"
+    )
+    if state is None:
+        return f"{owner}; its coordinator does not know the id any more"
+    present = f"producer id {state['producer_id']} at epoch {state['producer_epoch']}, {state['state']}"
+    return f"{owner}; the coordinator (broker {state['broker']}) is now at {present}"
+
+
+def _in_partition(row: dict[str, Any]) -> Iterator[Event]:
+    if row["last_marker_offset"] is not None:
+        kind = row["last_marker_type"] or "COMMIT or ABORT"
+        what = f"{kind} marker of epoch {row['last_marker_epoch']}: it ended what the producer id had open here before"
+        yield Event(None, None, what, row["last_marker_offset"], row["last_marker_file"], row["last_marker_position"])
+    doubt = "" if row["timestamps_trusted"] else " (a broker's clock contradicts that time)"
+    opened = f"its first batch opened the transaction{doubt}"
+    first = plain(row["start_timestamp"])
+    yield Event(first, PRODUCER, opened, row["start_offset"], row["opened_file"], row["opened_position"])
+    amount = f"{counted(row['batches'], 'batch')}, {counted(row['records'], 'record')}, {counted(row['bytes'], 'byte')}"
+    yield Event(plain(row["last_timestamp"]), PRODUCER, f"its last batch; {amount} in all, and no marker behind them")
+
+
+def _by_coordinator(row: dict[str, Any], state: dict[str, Any] | None) -> Iterator[Event]:
+    is_current = state is not None and state["offset"] == row["evidence_offset"]
+    if row["evidence_file"] is not None and not is_current:
+        what = f"the coordinator's record {row['evidence_state']}, which decided"
+        yield Event(None, None, what, row["evidence_offset"], row["evidence_file"], row["evidence_position"])
+    if state is None:
+        return
+    if state["start_timestamp"] is not None:
+        what = "the latest transaction of the id began at its coordinator"
+        yield Event(plain(state["start_timestamp"]), COORDINATOR, what)
+    present = f"{state['state']} at epoch {state['producer_epoch']}, {_listed(state)}"
+    what = f"the coordinator's last record of the id: {present}"
+    written = plain(state["last_update_timestamp"])
+    yield Event(written, COORDINATOR, what, state["offset"], state["file"], state["position"])
+
+
+def _listed(state: dict[str, Any]) -> str:
+    names = [f"{each['topic']}-{each['partition']}" for each in state["topic_partitions"] or []]
+    return f"listing {', '.join(names)}" if names else "listing no partition"
+
+
+def _by_dumps(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Iterator[Event]:
+    for seen in sightings:
+        copied = f"the partition was copied from broker {seen['broker']} with the transaction open"
+        yield Event(plain(seen["as_of"]), DUMP, f"{copied}: {seen['cause']}, {seen['action']}")
+    place = f"cluster = {text_literal(row['cluster'])} AND topic = {text_literal(row['topic'])}"
+    place += f" AND partition = {row['partition']} AND status = 'RESOLVED'"
+    for each in rows(root, ABORT_CANDIDATES, f"{place} AND start_offset = {row['start_offset']}"):
+        if _same(each, row):
+            yield Event(plain(each["resolved_at"]), DUMP, f"resolved as a candidate: {each['resolution']}")
+
+
+def _in_order(events: list[Event]) -> list[Event]:
+    """By time; what has none stays behind what came before it."""
+    times, latest = [], ""
+    for event in events:
+        latest = latest if event.time is None else event.time
+        times.append(latest)
+    return [event for _, event in sorted(zip(times, events, strict=True), key=lambda pair: pair[0])]
+
+
+def _held_back(row: dict[str, Any]) -> str:
+    since = "" if row["held_back_since"] is None else f" since {plain(row['held_back_since'])}"
+    amount = ", ".join(
+        (
+            counted(row["held_back_offsets"], "offset"),
+            counted(row["held_back_records"], "record"),
+            counted(row["held_back_bytes"], "byte"),
+        )
+    )
+    stands = (
+        f"read_committed consumers stand at offset {row['last_stable_offset']}{since}, {amount} behind the log's end"
+    )
+    if row["last_stable_offset"] < row["start_offset"]:
+        return f"{stands}; another transaction that starts there must end first"
+    return stands

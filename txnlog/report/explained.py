@@ -1,0 +1,81 @@
+"""The stories of `txnlog explain` as text for people and as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from txnlog.report.explain import Event, Story, Told
+from txnlog.report.fitted import ACTION_STYLES
+from txnlog.report.output import plain, printable
+
+INDENT = 2
+
+
+class Paragraph(NamedTuple):
+    """A line of the story, that a terminal wraps."""
+
+    text: str
+    indent: int = INDENT
+    style: str = ""
+
+
+def rendered(told: Told, form: str, width: int | None = None) -> str:
+    """The stories as `table` (text, wrapped to `width` columns of a terminal) or `json`."""
+    if form == "json":
+        return json.dumps([_as_json(story) for story in told.stories], indent=2) + "\n"
+    if not told.stories:
+        return f"nothing is open there as of {printable(', '.join(told.as_of))}\n"
+    return "\n".join(_text(list(_paragraphs(story)), width) for story in told.stories)
+
+
+def _as_json(story: Story) -> dict[str, Any]:
+    transaction = {name: plain(value) for name, value in story.transaction.items()}
+    rest = story._asdict() | {"events": [event._asdict() for event in story.events]}
+    return rest | {"transaction": transaction}
+
+
+def _paragraphs(story: Story) -> Iterator[Paragraph]:
+    row = story.transaction
+    title = f"{row['topic']}-{row['partition']} in cluster {row['cluster']}: open from offset {row['start_offset']}"
+    yield Paragraph(title, 0, "bold")
+    yield from _part("Who wrote it", story.who)
+    yield Paragraph("What happened", 0, "bold")
+    for event in story.events:
+        yield from _event(event)
+    yield from _part("Why it is open", story.why)
+    yield Paragraph(f"What to do: {row['action']}", 0, ACTION_STYLES.get(row["action"], "bold"))
+    yield Paragraph(story.action)
+    if story.command is not None:
+        yield Paragraph(story.command)
+    yield from _part("What it holds back", story.held_back)
+    yield from _part("What prevents it", story.prevention)
+
+
+def _part(heading: str, text: str) -> Iterator[Paragraph]:
+    yield Paragraph(heading, 0, "bold")
+    yield Paragraph(text)
+
+
+def _event(event: Event) -> Iterator[Paragraph]:
+    when = "at a time that is not known" if event.time is None else f"{event.time} ({event.clock})"
+    yield Paragraph(f"{when}: {event.what}")
+    if event.file is not None:
+        offset = "" if event.offset is None else f"offset {event.offset}, "
+        yield Paragraph(f"{offset}{event.file}, byte {event.position}", 2 * INDENT, "dim")
+
+
+def _text(paragraphs: list[Paragraph], width: int | None) -> str:
+    if width is None:
+        return "".join(f"{' ' * each.indent}{printable(each.text)}\n" for each in paragraphs)
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=True, highlight=False, markup=False, emoji=False)
+    for each in paragraphs:
+        console.print(Padding(Text(printable(each.text), style=each.style, overflow="fold"), (0, 0, 0, each.indent)))
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
