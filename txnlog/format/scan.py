@@ -37,6 +37,7 @@ WINDOW_AFTER_DAMAGE = 64 << 10
 
 BATCH_HEADER = numpy_dtype(RecordBatchHeader)
 _INT32 = struct.Struct(">i")
+Places = npt.NDArray[np.int64]
 
 
 class Kind(enum.StrEnum):
@@ -77,8 +78,8 @@ class Stretch:
 class _Chain(NamedTuple):
     """Where batches lie in a window by their length fields: starts and ends relative to it, and which are valid."""
 
-    starts: list[int]
-    ends: list[int]
+    starts: Places
+    ends: Places
     headers: npt.NDArray[np.void]
     valid: npt.NDArray[np.bool_]
 
@@ -108,13 +109,14 @@ def _pieces(segment: Segment, position: int, window: memoryview, search: Search)
     while index < count:
         if chain.valid[index]:
             stop = stops[bisect.bisect(stops, index)]
-            start, end = chain.starts[index], chain.ends[stop - 1]
-            kept = np.array(chain.starts[index:stop], np.int64) + position
+            start, end = int(chain.starts[index]), int(chain.ends[stop - 1])
+            kept = chain.starts[index:stop] + position
             yield Run(position + start, position + end, kept, chain.headers[index:stop], window[start:])
             index = stop
         elif _is_framed(segment, position, chain, index, search):
             header = RecordBatchHeader(*chain.headers[index].item())
-            yield Stretch(position + chain.starts[index], position + chain.ends[index], Kind.CRC_MISMATCH, header)
+            start, end = int(chain.starts[index]), int(chain.ends[index])
+            yield Stretch(position + start, position + end, Kind.CRC_MISMATCH, header)
             index += 1
         else:
             return
@@ -125,12 +127,12 @@ def _is_framed(segment: Segment, position: int, chain: _Chain, index: int, searc
 
     The next one starts where it ends, and the checksum does not match up to any other place.
     """
-    end = position + chain.ends[index]
+    end = position + int(chain.ends[index])
     if index + 1 < len(chain.starts):
         followed = bool(chain.valid[index + 1])
     else:
         followed = end == segment.size or valid_length_at(segment, end, WINDOW) is not None
-    start = position + chain.starts[index]
+    start = position + int(chain.starts[index])
     return followed and search.true_end(start, start + 1, end) is None
 
 
@@ -140,40 +142,43 @@ def _chain(window: memoryview) -> _Chain:
     return _Chain(starts, ends, headers, _validity(window, starts, ends, headers))
 
 
-def _frames(window: memoryview) -> tuple[list[int], list[int]]:
+def _frames(window: memoryview) -> tuple[Places, Places]:
     """Starts and ends of batches, following the length fields as long as each lies in the window whole."""
-    starts, ends = [], []
-    place, size, length_at = 0, len(window), _INT32.unpack_from
+    found: list[int] = []
+    place, size, length_at, add = 0, len(window), _INT32.unpack_from, found.append
+    # Once a batch: nothing stands in this loop that can be done for all of them at once.
     while place + MAGIC_POSITION < size:
         (length,) = length_at(window, place + LENGTH_POSITION)
         end = place + LENGTH_END + length
-        smallest = wire.SMALLEST_BATCH_LENGTH if window[place + MAGIC_POSITION] > 1 else wire.SMALLEST_LEGACY_LENGTH
-        if length < smallest or end > size:
+        if length < wire.SMALLEST_LEGACY_LENGTH or end > size:
             break
-        starts.append(place)
-        ends.append(end)
+        add(place)
         place = end
-    return starts, ends
+    starts = np.array(found, np.int64)
+    ends = np.append(starts[1:], place)[: len(starts)]
+    magic = np.frombuffer(window, np.uint8)[starts + MAGIC_POSITION]
+    too_short = np.flatnonzero((magic > 1) & (ends - starts < LENGTH_END + wire.SMALLEST_BATCH_LENGTH))
+    whole = int(too_short[0]) if len(too_short) else len(starts)
+    return starts[:whole], ends[:whole]
 
 
-def _headers(window: memoryview, starts: list[int]) -> npt.NDArray[np.void]:
+def _headers(window: memoryview, starts: Places) -> npt.NDArray[np.void]:
     """One gather of the 61-byte windows at `starts`; older messages are put into the same shape."""
-    headers = np.zeros(len(starts), BATCH_HEADER)
-    places = np.array(starts, np.int64)
-    modern = np.frombuffer(window, np.uint8)[places + MAGIC_POSITION] > 1 if starts else np.zeros(0, np.bool_)
-    if modern.any():
+    modern = np.frombuffer(window, np.uint8)[starts + MAGIC_POSITION] > 1
+    if not modern.any():
+        headers = np.zeros(len(starts), BATCH_HEADER)
+    else:
         every_byte = np.ndarray((len(window) - HEADER_SIZE + 1,), BATCH_HEADER, buffer=window, strides=(1,))
-        headers[modern] = every_byte[places[modern]]
+        headers = every_byte[np.where(modern, starts, 0)]
     for index in np.flatnonzero(~modern):
         headers[index] = tuple(wire.legacy_header(window[starts[index] :]))
     return headers
 
 
-def _validity(
-    window: memoryview, starts: list[int], ends: list[int], headers: npt.NDArray[np.void]
-) -> npt.NDArray[np.bool_]:
-    checked_from, crc_of = wire.CHECKED_FROM, fastcrc.crc32.iscsi
-    crcs = [crc_of(window[start + checked_from : end]) for start, end in zip(starts, ends, strict=True)]
+def _validity(window: memoryview, starts: Places, ends: Places, headers: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
+    crc_of = fastcrc.crc32.iscsi
+    checked_from = (starts + wire.CHECKED_FROM).tolist()
+    crcs = [crc_of(window[start:end]) for start, end in zip(checked_from, ends.tolist(), strict=True)]
     valid: npt.NDArray[np.bool_] = (
         (np.array(crcs, np.int64) == headers["crc"])
         & (headers["magic"] == 2)
@@ -195,7 +200,9 @@ def _long_batch(segment: Segment, position: int) -> Run | None:
     if length is None:
         return None
     window = segment.view(position, WINDOW)
-    return Run(position, position + length, np.array([position], np.int64), _headers(window, [0]), window)
+    return Run(
+        position, position + length, np.array([position], np.int64), _headers(window, np.zeros(1, np.int64)), window
+    )
 
 
 def _stretch(segment: Segment, position: int, search: Search) -> Stretch:
