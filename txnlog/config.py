@@ -28,6 +28,9 @@ class DetectOptions:
     coordinator_partitions: int | None = None
     topic_partition: str | None = None
     accept_compacted_history: bool = False
+    bootstrap_server: str | None = None
+    command_config: str | None = None
+    metrics: str | None = None
 
 
 class Option(NamedTuple):
@@ -100,6 +103,19 @@ OPTIONS = (
         "",
         "offer transactions that no coordinator knows for abort although its log was compacted since they began",
     ),
+    Option(
+        "bootstrap_server",
+        _text,
+        "HOST:PORT",
+        "ask the running cluster for its id, its transaction.max.timeout.ms and the partitions of __transaction_state",
+    ),
+    Option(
+        "command_config",
+        _text,
+        "FILE",
+        "client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
+    ),
+    Option("metrics", _text, "FILE", "write what was found as metrics of Prometheus, e.g. for the node exporter"),
 )
 _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -23,6 +24,8 @@ from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
+from txnlog.report import metrics
+from txnlog.report.metrics import Figures, figures_of
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
@@ -56,16 +59,18 @@ from txnlog.tables.store import Store
 DEFAULT_MAX_TIMEOUT_MS = 900_000
 STEPS = (
     "list the dump",
+    "ask the cluster",
     "open the tables",
     "read and replay",
     "write the verdicts",
     "write the states",
     "write the inventory",
     "write the run",
+    "write the metrics",
 )
 LOG_DIR_SCHEMA = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
-    " transaction_max_timeout_ms bigint, coordinator_partitions int"
+    " transaction_max_timeout_ms bigint, coordinator_partitions int, cluster_id string"
 )
 
 
@@ -99,15 +104,11 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
     steps, started = Steps(announce), datetime.now(UTC)
     with steps.step("list the dump"):
-        dump = inventory(local_path(options.dump), options.cluster, options.topic_partition)
-        if not any(file.topic or file.is_text for file in dump.files):
-            raise DumpError(
-                f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
-                " of kafka-dump-log.sh"
-            )
-        for file in dump.files:
-            if file.is_text:
-                check_partition(file)
+        dump = _listed(options)
+    if options.bootstrap_server is not None:
+        with steps.step("ask the cluster"):
+            options = _with_live_settings(options, dump)
+            dump = _listed(options)
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"), only_writer(store.root):
@@ -119,7 +120,31 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
         # What is written depends on what is there: no other job may come in between.
         with only_writer(store.root):
             runs = _write(store, options, clusters, facts, detection, started, steps)
+    if options.metrics is not None:
+        with steps.step("write the metrics"):
+            metrics.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _listed(options: DetectOptions) -> Inventory:
+    dump = inventory(local_path(options.dump), options.cluster, options.topic_partition)
+    if not any(file.topic or file.is_text for file in dump.files):
+        raise DumpError(
+            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
+            " of kafka-dump-log.sh"
+        )
+    for file in dump.files:
+        if file.is_text:
+            check_partition(file)
+    return dump
+
+
+def _with_live_settings(options: DetectOptions, dump: Inventory) -> DetectOptions:
+    """The options, completed by what the running cluster says that they name."""
+    # Its package is needed by those only who name a cluster.
+    from txnlog.live.settings import cluster_settings, live_cluster, with_live_settings
+
+    return with_live_settings(options, dump, cluster_settings(live_cluster(options)))
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
@@ -151,6 +176,16 @@ def _write(
         _write_owners(store, clusters, facts.transaction_states)
     with steps.step("write the run"):
         return _write_runs(store, options, _runs(facts, detection, found), started, steps)
+
+
+def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -> Figures:
+    """What `txnlog metrics` reads without Spark, which cannot read tables in a catalog."""
+
+    def found(table: Table, where: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = store.read(table, clusters).where(where).toArrow().to_pylist()
+        return rows
+
+    return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
 
 
 def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
@@ -209,6 +244,7 @@ def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
         copied.ended if copied else None,
         options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS,
         options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS,
+        log_dir.cluster_id,
     )
 
 
@@ -280,7 +316,9 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     times = as_of_range(detection.times)
     copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
     coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
-    expected = facts.log_dirs.groupBy("cluster").agg(F.max("coordinator_partitions").alias("coordinator_partitions"))
+    expected = facts.log_dirs.groupBy("cluster").agg(
+        F.max("coordinator_partitions").alias("coordinator_partitions"), F.max("cluster_id").alias("cluster_id")
+    )
     late = F.coalesce("late", F.lit(True))
     results = found.groupBy("cluster").agg(
         F.count("*").alias("open_transactions"),
