@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
@@ -13,7 +15,7 @@ from typing import Any, TypeVar
 from txnlog.errors import ClusterError, OptionError, SetupError
 
 try:
-    from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+    from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition, Uuid
 
     # confluent_kafka.admin does not declare the names that it takes from its own modules as exported.
     from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
@@ -149,7 +151,10 @@ class LiveCluster:
         except (KafkaException, NoAnswerError) as error:
             return None if _code(error) in NO_SUCH_TOPIC else self._said(error)
         leaders = {each.id: each.leader.id if each.leader is not None else None for each in found.partitions}
-        return Topic(str(found.topic_id), {each: None if leader == -1 else leader for each, leader in leaders.items()})
+        return Topic(
+            _as_kafka_writes(found.topic_id),
+            {each: None if leader == -1 else leader for each, leader in leaders.items()},
+        )
 
     def _offsets(
         self,
@@ -194,6 +199,12 @@ class LiveCluster:
             if value and any(word in key for word in ("password", "secret", "pem")):
                 text = text.replace(value, "***")
         return text
+
+
+def _as_kafka_writes(topic_id: Uuid) -> str:
+    """The id as `partition.metadata` has it (`Uuid.toString` of Kafka): `str` of this client's takes other letters."""
+    bits = struct.pack(">qq", topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits())
+    return base64.urlsafe_b64encode(bits).decode().rstrip("=")
 
 
 def _code(error: BaseException) -> int | None:
