@@ -95,4 +95,4 @@ def test_candidates_of_another_cluster_are_refused() -> None:
 
 def test_a_topic_id_is_written_as_kafka_writes_it() -> None:
     assert _as_kafka_writes(Uuid(-1, -1)) == "_____________________w"
-    assert _as_kafka_writes(Uuid(-(2**40) - 7, 2**62 + 12345678901)) == "___-____7_lAAAAC39wcNQ"
+    assert _as_kafka_writes(Uuid(-(2**40) - 7, 2**62 + 12345678901)) == "___-______lAAAAC39wcNQ"
