@@ -50,7 +50,7 @@ def root(request: pytest.FixtureRequest, detected: tuple[Root, Path]) -> Iterato
 
 def verification(candidate: dict[str, Any], status: str = "STILL_STUCK", **values: Any) -> VerificationRow:
     key = {name: candidate[name] for name in ("cluster", "topic", "partition", "producer_id", "start_offset")}
-    rest = {name: None for name in ("topic_id", "leader", "log_start_offset", "last_stable_offset", "high_watermark")}
+    rest = dict.fromkeys(("topic_id", "leader", "log_start_offset", "last_stable_offset", "high_watermark"))
     now = datetime.now(UTC)
     return VerificationRow(
         **{

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,3 +98,8 @@ def test_candidates_of_another_cluster_are_refused() -> None:
 def test_a_topic_id_is_written_as_kafka_writes_it() -> None:
     assert _as_kafka_writes(Uuid(-1, -1)) == "_____________________w"
     assert _as_kafka_writes(Uuid(-(2**40) - 7, 2**62 + 12345678901)) == "___-______lAAAAC39wcNQ"
+
+
+def test_each_status_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs/live.md").read_text("utf-8")
+    assert re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE) == list(Status)

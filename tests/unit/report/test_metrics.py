@@ -173,3 +173,15 @@ def test_each_alert_asks_for_metrics_that_are_written_and_labels_that_they_have(
         assert asked <= set.intersection(*(written[name] for name in named)), rule["alert"]
         causes = set(re.findall(r"[A-Z_]{4,}", rule["expr"]))
         assert causes <= {"KEEP", "FENCE", "MOVE_COORDINATOR", "UNDETERMINED", "ABORT", "WAIT"}
+
+
+def test_the_documentation_has_each_metric_with_its_labels() -> None:
+    page = (ROOT / "docs/monitoring.md").read_text("utf-8")
+    documented: dict[str, set[str]] = {}
+    for names, labels in re.findall(r"^\| (`txnlog_.*?`) \| ([\w, ]+) \|", page, re.MULTILINE):
+        documented |= {name: set(labels.split(", ")) for name in re.findall(r"`(txnlog_\w+)`", names)}
+    written: dict[str, set[str]] = {}
+    for name, pairs in samples(exposition(figures([transaction()], candidates=[transaction()]))):
+        written.setdefault(name, set()).update(label for label, _ in pairs)
+    assert documented == written
+    assert f"Only the {PARTITIONS_LISTED} partitions" in page
