@@ -30,6 +30,7 @@ class DetectOptions:
     accept_compacted_history: bool = False
     bootstrap_server: str | None = None
     command_config: str | None = None
+    live_coordinators: bool = False
     metrics: str | None = None
 
 
@@ -115,6 +116,12 @@ OPTIONS = (
         "FILE",
         "client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
     ),
+    Option(
+        "live_coordinators",
+        _flag,
+        "",
+        "read __transaction_state from the running cluster, beside what the dump has of it",
+    ),
     Option("metrics", _text, "FILE", "write what was found as metrics of Prometheus, e.g. for the node exporter"),
 )
 _BY_KEY = {option.key: option for option in OPTIONS}
@@ -130,6 +137,8 @@ def detect_options(given: Mapping[str, Any], config: Path | None = None) -> Dete
     for key in REQUIRED:
         if key not in values:
             raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")
+    if values.get("live_coordinators") and "bootstrap_server" not in values:
+        raise OptionError("live_coordinators needs bootstrap_server: which cluster is to be read?")
     return DetectOptions(**values)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +55,9 @@ from txnlog.tables.layout import (
 from txnlog.tables.lock import only_writer
 from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
+
+if TYPE_CHECKING:
+    from txnlog.live.coordinators import CoordinatorLogs
 
 DEFAULT_MAX_TIMEOUT_MS = 900_000
 STEPS = (
@@ -105,15 +108,17 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     steps, started = Steps(announce), datetime.now(UTC)
     with steps.step("list the dump"):
         dump = _listed(options)
+    coordinators = None
     if options.bootstrap_server is not None:
         with steps.step("ask the cluster"):
-            options = _with_live_settings(options, dump)
+            options, coordinators = _asked(options, dump)
             dump = _listed(options)
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"), only_writer(store.root):
         store.ensure()
-    with _kept(_with_memory(facts_of(spark, options, dump), store, clusters)) as facts:
+    found = facts_of(spark, options, dump, coordinators)
+    with _kept(_with_memory(found, store, clusters)) as facts:
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
             _check_times(options, detection)
@@ -139,12 +144,15 @@ def _listed(options: DetectOptions) -> Inventory:
     return dump
 
 
-def _with_live_settings(options: DetectOptions, dump: Inventory) -> DetectOptions:
-    """The options, completed by what the running cluster says that they name."""
+def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, CoordinatorLogs | None]:
+    """The options, completed by what the running cluster says that they name; its coordinators' logs if wanted."""
     # Its package is needed by those only who name a cluster.
+    from txnlog.live.coordinators import coordinator_logs
     from txnlog.live.settings import cluster_settings, live_cluster, with_live_settings
 
-    return with_live_settings(options, dump, cluster_settings(live_cluster(options)))
+    live = live_cluster(options)
+    complete = with_live_settings(options, dump, cluster_settings(live))
+    return complete, coordinator_logs(live) if options.live_coordinators else None
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
@@ -188,21 +196,31 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
     return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
 
 
-def facts_of(spark: SparkSession, options: DetectOptions, dump: Inventory) -> Facts:
-    """The facts of a dump, and nothing of earlier runs."""
+def facts_of(
+    spark: SparkSession, options: DetectOptions, dump: Inventory, coordinators: CoordinatorLogs | None = None
+) -> Facts:
+    """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs."""
     shared: dict[str, Any] = {
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
     }
-    return Facts(
+    facts = Facts(
         batches=reading.batches(spark, options.dump, **shared),
         transaction_states=reading.transaction_states(spark, options.dump, **shared),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),
         dump_files=reading.dump_files(spark, options.dump, **shared),
-        log_dirs=spark.createDataFrame([log_dir_row(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
+        log_dirs=_log_dirs(spark, dump.log_dirs, options),
+    )
+    if coordinators is None:
+        return facts
+    from txnlog.live.facts import live_log_dir, with_coordinators
+
+    cluster = dump.log_dirs[0].cluster
+    return with_coordinators(
+        facts, coordinators, cluster, _log_dirs(spark, [live_log_dir(coordinators, cluster)], options)
     )
 
 
@@ -231,6 +249,10 @@ def _kept(facts: Facts) -> Iterator[Facts]:
     finally:
         for frame in kept.values():
             frame.unpersist()
+
+
+def _log_dirs(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
+    return spark.createDataFrame([log_dir_row(each, options) for each in log_dirs], LOG_DIR_SCHEMA)
 
 
 def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:

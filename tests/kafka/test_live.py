@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,17 +12,22 @@ from typing import Any
 
 import pytest
 from abort_run import transaction_of
+from pyspark.sql import Row, SparkSession
 
 from tests.kafka.conftest import Aborted, Judged
+from tests.kafka.trials import PADDING_MS
 from txnlog.cli import main
 from txnlog.config import detect_options
 from txnlog.errors import ClusterError
+from txnlog.job import facts_of, run
 from txnlog.live.cluster import LiveCluster
+from txnlog.live.coordinators import coordinator_logs
+from txnlog.live.facts import BROKER
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verify import verifications
 from txnlog.report.reading import rows
 from txnlog.sources.inventory import inventory
-from txnlog.tables.layout import ABORT_CANDIDATES, RUNS, VERIFICATIONS
+from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 
 pytestmark = pytest.mark.kafka
 PAUSED = 2
@@ -115,7 +121,7 @@ def paused_only_broker(judged: Judged) -> Iterator[None]:
 def test_the_verdicts_of_another_cluster_are_refused(
     judged: Judged, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert {run["cluster_id"] for run in rows(judged.abort_run.root, RUNS)} == {judged.abort_run.cluster.cluster_id}
+    assert {row["cluster_id"] for row in rows(judged.abort_run.root, RUNS)} == {judged.abort_run.cluster.cluster_id}
     samples = Path(__file__).parents[2] / "data" / "samples"
     dump = inventory(samples / "kafka-4.3.0-stopped")
     with pytest.raises(ClusterError, match="the running cluster's id is"):
@@ -127,8 +133,8 @@ def test_detect_asks_the_brokers_for_what_the_dump_does_not_say(judged: Judged) 
     partitions = int(cluster.settings["transaction.state.log.num.partitions"])
     said = cluster_settings(live(judged))
     assert said == ClusterSettings(cluster.cluster_id, 10_000, partitions)
-    (run, *_) = rows(judged.abort_run.root, RUNS, order="started_at")
-    used = json.loads(run["options"])
+    (first, *_) = rows(judged.abort_run.root, RUNS, order="started_at")
+    used = json.loads(first["options"])
     assert (used["max_transaction_timeout"], used["coordinator_partitions"]) == (10_000, partitions)
     dump = inventory(judged.dump)
     silent = replace(
@@ -139,6 +145,55 @@ def test_detect_asks_the_brokers_for_what_the_dump_does_not_say(judged: Judged) 
     )
     options = with_live_settings(detect_options({"dump": str(judged.dump), "tables": "t"}), silent, said)
     assert (options.max_transaction_timeout, options.coordinator_partitions) == (10_000, partitions)
+
+
+def test_a_consumer_gets_what_the_files_of_the_coordinators_have(judged: Judged, spark: SparkSession) -> None:
+    options = detect_options({"dump": str(judged.dump), "tables": "t"})
+    found, dump = coordinator_logs(live(judged)), inventory(judged.dump)
+    partitions = int(judged.abort_run.cluster.settings["transaction.state.log.num.partitions"])
+    assert (found.logs.keys(), found.unread) == (set(range(partitions)), {})
+    options = replace(options, coordinator_partitions=partitions)
+    rows_of = [
+        {
+            (row["coordinator_partition"], row["offset"]): row
+            for row in map(Row.asDict, facts.transaction_states.collect())
+        }
+        for facts in (facts_of(spark, options, dump), facts_of(spark, options, dump, found))
+    ]
+    copied, both = rows_of
+    consumed = {place: row for place, row in both.items() if row["broker"] == BROKER}
+    assert copied
+    # What was pending at the dump has ended since.
+    assert copied.keys() <= consumed.keys()
+    place_columns = ("broker", "log_dir", "file", "position")
+    for place, row in copied.items():
+        assert without(consumed[place], place_columns) == without(row, place_columns)
+
+
+def without(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def test_a_dump_without_coordinators_is_judged_by_the_running_ones(
+    judged: Judged, spark: SparkSession, tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump"
+    shutil.copytree(judged.dump, dump, ignore=shutil.ignore_patterns("__transaction_state-*"))
+    given = {"dump": str(dump), "padding": PADDING_MS, "bootstrap_server": judged.abort_run.cluster.bootstrap}
+    causes = {}
+    for name, extra in (("without", {}), ("with", {"live_coordinators": True})):
+        run(spark, detect_options({**given, **extra, "tables": str(tmp_path / name)}))
+        causes[name] = verdicts(rows(Root(str(tmp_path / name)), OPEN_TRANSACTIONS))
+    expected = verdicts(judged.verdicts)
+    assert set(causes["without"].values()) <= {"COVERAGE_GAP", "TOO_YOUNG", "UNKNOWN"}
+    # What was pending has ended since, after the copy.
+    ended = {place for place, cause in expected.items() if cause == "PENDING"}
+    assert {place: causes["with"][place] for place in ended} == dict.fromkeys(ended, "SKEW")
+    assert without(causes["with"], tuple(ended)) == without(expected, tuple(ended))
+
+
+def verdicts(found: list[dict[str, Any]]) -> dict[Any, Any]:
+    return {(row["topic"], row["partition"], row["producer_id"]): row["cause"] for row in found}
 
 
 def test_what_was_aborted_is_resolved(judged: Judged, aborted: Aborted) -> None:

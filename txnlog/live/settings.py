@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from txnlog.config import DetectOptions
-from txnlog.errors import ClusterError
+from txnlog.errors import ClusterError, OptionError
 from txnlog.format.coordinator import TOPIC
 from txnlog.live.client_properties import client_settings
 from txnlog.live.cluster import LiveCluster, Topic
@@ -70,6 +70,10 @@ def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSet
     if len(names) > 1 or ids - {live.cluster_id}:
         of = ", ".join(sorted(map(str, ids or names)))
         raise ClusterError(f"the running cluster's id is {live.cluster_id}, the dump is of {of}: ask that one, or none")
+    if options.live_coordinators and options.as_of is not None:
+        raise OptionError(
+            "as_of is the time of all copies, and live_coordinators are read now: give the copies' times in dump.toml"
+        )
     known = [log_dir.transaction_max_timeout_ms or 0 for log_dir in dump.log_dirs]
     return dataclasses.replace(
         options,
