@@ -65,7 +65,7 @@ def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUP
     )
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
+def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that asks a running cluster."""
     parser.add_argument(
         "--bootstrap-server", required=True, metavar="HOST:PORT", help="brokers to start from, separated by commas"

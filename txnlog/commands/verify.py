@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import FORMS, Command, add_cluster, add_format, add_tables, duration_ms
+from txnlog.commands.command import FORMS, Command, add_bootstrap_server, add_format, add_tables, duration_ms
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
 from txnlog.report import abort_list
@@ -29,7 +29,7 @@ COLUMNS = (
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
-    add_cluster(parser)
+    add_bootstrap_server(parser)
     parser.add_argument("--cluster", metavar="NAME", help="whose candidates; else those whose dump had its cluster id")
     add_format(parser, FORMS)
 

@@ -16,7 +16,7 @@ try:
     from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition, Uuid
 
     # confluent_kafka.admin does not declare the names that it takes from its own modules as exported.
-    from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
+    from confluent_kafka.admin import AdminClient, ConfigResource, ListOffsetsResultInfo, OffsetSpec  # type: ignore[attr-defined]
 except ImportError as absent:
     raise SetupError("the package confluent-kafka is missing: pip install 'txnlog[kafka]'") from absent
 
@@ -32,6 +32,7 @@ GRACE_S = 2.0
 NO_SUCH_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 NO_SUCH_PARTITION = (*NO_SUCH_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
+NO_ANSWER = "no answer"
 _URL_SAFE = str.maketrans("+/", "-_")
 
 Answer = TypeVar("Answer")
@@ -173,14 +174,14 @@ class LiveCluster:
 
     def _awaited(self, asked: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
         """Each answer, a reason for one that did not come, None for a partition that is not there."""
-        deadline, found = time.monotonic() + self.timeout_s + GRACE_S, {}
+        deadline, found = time.monotonic() + self.timeout_s + GRACE_S, dict[Any, Any]()
         for key, future in asked.items():
             try:
                 answer = future.result(max(0.0, deadline - time.monotonic()))
             except (KafkaException, NoAnswerError) as error:
                 found[key] = None if _code(error) in NO_SUCH_PARTITION else self._said(error)
             else:
-                found[key] = getattr(answer, "offset", answer)
+                found[key] = _offset(answer) if isinstance(answer, ListOffsetsResultInfo) else answer
         return found
 
     def _complains(self, error: KafkaError) -> None:
@@ -190,7 +191,7 @@ class LiveCluster:
 
     def _said(self, error: BaseException) -> str:
         if isinstance(error, NoAnswerError) or _code(error) == KafkaError._TIMED_OUT:
-            return "no answer"
+            return NO_ANSWER
         cause = error.args[0] if error.args else error
         return self._without_secrets(cause.str() if isinstance(cause, KafkaError) else str(cause))
 
@@ -199,6 +200,11 @@ class LiveCluster:
             if value and any(word in key for word in ("password", "secret", "pem")):
                 text = text.replace(value, "***")
         return text
+
+
+def _offset(answer: ListOffsetsResultInfo) -> int | str:
+    """The offset; librdkafka gives -1 and no error where a leader did not answer in time."""
+    return int(answer.offset) if answer.offset >= 0 else NO_ANSWER
 
 
 def _as_kafka_writes(topic_id: Uuid) -> str:

@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from txnlog.errors import ClusterError
 from txnlog.format.coordinator import TOPIC
-from txnlog.live.cluster import Ends, LiveCluster, Topic
+from txnlog.live.cluster import NO_ANSWER, Ends, LiveCluster, Topic
 
 LOG = logging.getLogger("txnlog")
 MESSAGES_AT_ONCE = 1_000
@@ -154,7 +154,7 @@ def _read_to(
                 unread[partition] = trouble
             if trouble is not None or log.position >= end:
                 del left[partition]
-    unread |= dict.fromkeys(left, "no answer")
+    unread |= dict.fromkeys(left, NO_ANSWER)
 
 
 def _taken(log: PartitionLog, end: int, message: Message) -> str | None:

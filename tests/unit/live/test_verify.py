@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Uuid
+from confluent_kafka.admin import ListOffsetsResultInfo
 
 from txnlog.errors import ClusterError
-from txnlog.live.cluster import Ends, Topic, _as_kafka_writes
+from txnlog.live.cluster import Ends, Topic, _as_kafka_writes, _offset
 from txnlog.live.verify import Seen, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
 START = 100
@@ -103,3 +104,8 @@ def test_a_topic_id_is_written_as_kafka_writes_it() -> None:
 def test_each_status_is_documented() -> None:
     page = (Path(__file__).parents[3] / "docs/live.md").read_text("utf-8")
     assert re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE) == list(Status)
+
+
+def test_an_offset_that_a_leader_did_not_give_is_none() -> None:
+    assert _offset(ListOffsetsResultInfo(0, 1, 5)) == 0
+    assert _offset(ListOffsetsResultInfo(-1, -1, -1)) == "no answer"
