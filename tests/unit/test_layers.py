@@ -19,8 +19,8 @@ SOURCES = [*(ROOT / "txnlog").rglob("*.py"), *(ROOT / "jobs").rglob("*.py")]
 NETWORK = {"confluent_kafka", "kafka", "socket", "asyncio", "urllib.request", "http", "requests"}
 LIVE = ROOT / "txnlog" / "live"
 # What a client of Kafka has that changes something, and what only asks.
-CHANGING = re.compile(r"(create_|delete_|alter_|incremental_|elect_|produce|send_|commit|store_|set_|New[A-Z]).*|.*Producer$")
-    r"(create|delete|alter|incremental_alter|elect|produce|send|commit|store_off|set_|New)|.*Producer$"
+CHANGING = re.compile(
+    r"(create_|delete_|alter_|incremental_|elect_|produce|send_|commit|store_|set_|New[A-Z]).*|.*Producer$"
 )
 CLIENT_METHODS = {name for client in (AdminClient, Consumer) for name in dir(client) if not name.startswith("_")}
 ASKING = {
