@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.small_dumps import ORDERS, small_dump
 from txnlog.cli import main
+from txnlog.commands.parser import COMMANDS
 from txnlog.config import detect_options
 from txnlog.errors import TableError
 from txnlog.job import run
@@ -136,12 +137,19 @@ def test_a_run_knows_the_id_of_its_cluster(detected: tuple[Root, Path]) -> None:
     assert [row["cluster_id"] for row in rows(detected[0], RUNS)] == ["small"]
 
 
-@pytest.mark.parametrize("command", ["find-hanging", "abort-list", "metrics", "verify"])
+NEEDS = {
+    "verify": ["--bootstrap-server", "127.0.0.1:1"],
+    "describe": ["--transactional-id", "t"],
+    "describe-producers": ["--topic", "t", "--partition", "0"],
+    "explain": ["--topic", "t", "--partition", "0"],
+}
+
+
+@pytest.mark.parametrize("command", [each.name for each in COMMANDS if each.name not in ("detect", "completion")])
 def test_tables_in_a_catalog_are_one_line_that_says_what_to_do(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = ["--bootstrap-server", "127.0.0.1:1"] if command == "verify" else []
-    assert main([command, "--tables", "main.txnlog", *server]) == 4
+    assert main([command, "--tables", "main.txnlog", *NEEDS.get(command, [])]) == 4
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert (
