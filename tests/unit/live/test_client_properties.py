@@ -32,6 +32,12 @@ def test_sasl_with_a_password_is_what_librdkafka_calls_it() -> None:
     }
 
 
+def test_a_number_sign_is_part_of_a_password() -> None:
+    assert (
+        translated({"sasl.jaas.config": "x.PlainLoginModule required username=a password=#b;"})["sasl.password"] == "#b"
+    )
+
+
 def test_tokens_and_tickets_are_translated() -> None:
     token = {
         "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
