@@ -186,9 +186,9 @@ def test_a_dump_without_coordinators_is_judged_by_the_running_ones(
         causes[name] = verdicts(rows(Root(str(tmp_path / name)), OPEN_TRANSACTIONS))
     expected = verdicts(judged.verdicts)
     assert set(causes["without"].values()) <= {"COVERAGE_GAP", "TOO_YOUNG", "UNKNOWN"}
-    # What was pending has ended since, after the copy.
+    # What was pending has ended since, after the copy: it was seconds old then, and that is all there is to say.
     ended = {place for place, cause in expected.items() if cause == "PENDING"}
-    assert {place: causes["with"][place] for place in ended} == dict.fromkeys(ended, "SKEW")
+    assert {causes["with"][place] for place in ended} <= {"TOO_YOUNG"}
     assert without(causes["with"], tuple(ended)) == without(expected, tuple(ended))
 
 
