@@ -1,19 +1,24 @@
-"""A broker that asks for TLS and a password is asked with the properties that Kafka's own tools take."""
+"""One broker, asked as Kafka's own tools ask it: with TLS and a password, and of transactions as they come and go."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from cluster import HOST, Cluster, free_port
+from confluent_kafka import Producer
 
 from tests.kafka.trials import RELEASES
 from txnlog.errors import ClusterError
+from txnlog.format.coordinator import transactional_id_of_key
 from txnlog.live.client_properties import client_settings
-from txnlog.live.cluster import LiveCluster
+from txnlog.live.cluster import LiveCluster, Topic
+from txnlog.live.coordinators import coordinator_logs
+from txnlog.live.verify import verifications
 
 pytestmark = pytest.mark.kafka
 PASSWORD = 'correct "horse" battery'
@@ -93,3 +98,44 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(guarded: Guarded) -> N
         LiveCluster(guarded.bootstrap, {"security.protocol": "SSL"}, 4).cluster_id()
     with pytest.raises(ClusterError, match="does not say the cluster's id"):
         LiveCluster(guarded.cluster.bootstrap, {"security.protocol": "SSL"}, 4).cluster_id()
+
+
+TOPIC = "come-and-go"
+
+
+def opened(cluster: Cluster, transactional_id: str) -> Producer:
+    """A producer with one record in an open transaction."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": transactional_id, "log_level": 0}
+    producer = Producer({**settings, "transaction.timeout.ms": 10_000})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(TOPIC, b"value", partition=0)
+    assert producer.flush(30) == 0
+    return producer
+
+
+def test_a_candidate_goes_through_every_status_as_its_transaction_does(guarded: Guarded) -> None:
+    cluster = guarded.cluster
+    live = LiveCluster(cluster.bootstrap, {}, 10)
+    cluster.create_topic(TOPIC, [[1]], {})
+    topic = live.topics([TOPIC])[TOPIC]
+    assert isinstance(topic, Topic)
+    common = {"cluster": "c", "topic": TOPIC, "partition": 0, "topic_id": topic.topic_id, "as_of": datetime.now(UTC)}
+    candidates: list[dict[str, Any]] = [common | {"producer_id": each, "start_offset": each} for each in (0, 1)]
+
+    def said() -> list[str]:
+        return [row.status for row in verifications(candidates, live, cluster.cluster_id)]
+
+    assert said() == ["UNKNOWN", "UNKNOWN"]
+    first, second = opened(cluster, "first"), opened(cluster, "second")
+    assert said() == ["STILL_STUCK", "BLOCKED_BY_EARLIER"]
+    first.commit_transaction(30)
+    assert said() == ["RESOLVED", "STILL_STUCK"]
+    second.abort_transaction(30)
+    assert said() == ["RESOLVED", "RESOLVED"]
+    cluster.admin.delete_topics([TOPIC])[TOPIC].result()
+    assert said() == ["GONE", "GONE"]
+    cluster.create_topic(TOPIC, [[1]], {})
+    assert said() == ["GONE", "GONE"]
+    consumed = [record for log in coordinator_logs(live).logs.values() for record in log.records]
+    assert {transactional_id_of_key(record.key) for record in consumed} == {"first", "second"}
