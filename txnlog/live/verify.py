@@ -137,11 +137,15 @@ def _by_offsets(start: int, ends: Ends) -> tuple[Status, str]:
     stable, floor = ends.last_stable_offset, max(start, ends.log_start_offset)
     if stable > floor:
         return Status.RESOLVED, f"the last stable offset, {stable}, has passed it"
+    if stable >= ends.high_watermark:
+        return _nothing_held_back(start, floor, ends)
     if stable < floor:
         return Status.BLOCKED_BY_EARLIER, f"an earlier transaction holds the last stable offset at {stable}"
-    if ends.high_watermark > floor:
-        passed = f"; the log start, {floor}, has passed its start" if floor > start else ""
-        return Status.STILL_STUCK, f"the last stable offset stands at {stable}{passed}"
+    passed = f"; the log start, {floor}, has passed its start" if floor > start else ""
+    return Status.STILL_STUCK, f"the last stable offset stands at {stable}{passed}"
+
+
+def _nothing_held_back(start: int, floor: int, ends: Ends) -> tuple[Status, str]:
     if floor > start:
         return Status.GONE, f"the log start, {floor}, has passed it, and nothing is left behind it"
     return Status.UNKNOWN, f"consumers see nothing from its start on: the high watermark is {ends.high_watermark}"

@@ -38,6 +38,7 @@ def status(found: Seen, topic_id: str | None = "id") -> Status:
         pytest.param(seen(120, 150, 150), "RESOLVED", id="nothing is open behind the log start"),
         pytest.param(seen(150, 150, 150), "GONE", id="the log was emptied past it"),
         pytest.param(seen(0, 100, 100), "UNKNOWN", id="the replicas have not come as far as its start"),
+        pytest.param(seen(0, 40, 40), "UNKNOWN", id="the log ends before its start and nothing is held back"),
         pytest.param(Seen("id", 1, trouble="no answer"), "UNKNOWN", id="its leader does not answer"),
         pytest.param(Seen(is_gone=True, trouble="no topic"), "GONE", id="the topic was deleted"),
         pytest.param(Seen("other", 1, Ends(0, 150, 100)), "GONE", id="the topic was created anew"),
