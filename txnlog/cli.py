@@ -53,6 +53,13 @@ def detect(arguments: Sequence[str] | None = None) -> int:
     return main(["detect", *(sys.argv[1:] if arguments is None else arguments)])
 
 
+def task() -> None:
+    """A command as a wheel task of Databricks, which takes no notice of what a function returns."""
+    code = main()
+    if code:
+        sys.exit(code)
+
+
 @contextlib.contextmanager
 def _listening(parsed: argparse.Namespace) -> Iterator[None]:
     """What the modules of txnlog log goes to stderr, if somebody asked for it."""

@@ -29,6 +29,10 @@ class DetectOptions:
     topic_partition: str | None = None
     accept_compacted_history: bool = False
     full: bool = False
+    bootstrap_server: str | None = None
+    command_config: str | None = None
+    live_coordinators: bool = False
+    metrics: str | None = None
 
 
 class Option(NamedTuple):
@@ -102,6 +106,25 @@ OPTIONS = (
         "offer transactions that no coordinator knows for abort although its log was compacted since they began",
     ),
     Option("full", _flag, "", "read all of every log, and not only what follows the newest producer snapshot"),
+    Option(
+        "bootstrap_server",
+        _text,
+        "HOST:PORT",
+        "ask the running cluster for its id, its transaction.max.timeout.ms and the partitions of __transaction_state",
+    ),
+    Option(
+        "command_config",
+        _text,
+        "FILE",
+        "client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
+    ),
+    Option(
+        "live_coordinators",
+        _flag,
+        "",
+        "read __transaction_state from the running cluster, beside what the dump has of it",
+    ),
+    Option("metrics", _text, "FILE", "write what was found as metrics of Prometheus, e.g. for the node exporter"),
 )
 _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")
@@ -116,6 +139,8 @@ def detect_options(given: Mapping[str, Any], config: Path | None = None) -> Dete
     for key in REQUIRED:
         if key not in values:
             raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")
+    if values.get("live_coordinators") and "bootstrap_server" not in values:
+        raise OptionError("live_coordinators needs bootstrap_server: which cluster is to be read?")
     return DetectOptions(**values)
 
 

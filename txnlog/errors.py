@@ -41,6 +41,16 @@ class TableError(TxnlogError):
     exit_code = 4
 
 
+class MissingTableError(TableError):
+    """A Delta table that is not there yet."""
+
+
+class ClusterError(TxnlogError):
+    """A running cluster that cannot be reached, or that is not the one the tables speak of."""
+
+    exit_code = 5
+
+
 class FormatError(TxnlogError):
     """Bytes that are not what Kafka writes.
 

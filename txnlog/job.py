@@ -6,11 +6,12 @@ import dataclasses
 import glob
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,8 @@ from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
+from txnlog.report import metrics
+from txnlog.report.metrics import Figures, figures_of
 from txnlog.schema import spark_schema
 from txnlog.settle import settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
@@ -56,19 +59,24 @@ from txnlog.tables.lock import only_writer
 from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
 
+if TYPE_CHECKING:
+    from txnlog.live.coordinators import CoordinatorLogs
+
 DEFAULT_MAX_TIMEOUT_MS = 900_000
 STEPS = (
     "list the dump",
+    "ask the cluster",
     "open the tables",
     "read and replay",
     "write the verdicts",
     "write the states",
     "write the inventory",
     "write the run",
+    "write the metrics",
 )
 LOG_DIR_SCHEMA = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
-    " transaction_max_timeout_ms bigint, coordinator_partitions int"
+    " transaction_max_timeout_ms bigint, coordinator_partitions int, cluster_id string"
 )
 
 
@@ -102,28 +110,53 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
     """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
     steps, started = Steps(announce), datetime.now(UTC)
     with steps.step("list the dump"):
-        dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
-        if not any(file.topic or file.is_text for file in dump.files):
-            raise DumpError(
-                f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
-                " of kafka-dump-log.sh"
-            )
-        for file in dump.files:
-            if file.is_text:
-                check_partition(file)
+        dump = _listed(options)
+    coordinators = None
+    if options.bootstrap_server is not None:
+        with steps.step("ask the cluster"):
+            options, coordinators = _asked(options, dump)
+            dump = _listed(options)
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
     with steps.step("open the tables"), only_writer(store.root):
         store.ensure()
     with _keeping() as keep:
-        facts = _with_memory(facts_of(spark, options, dump, keep), store, clusters)
+        found = facts_of(spark, options, dump, keep, coordinators)
+        facts = _with_memory(found, store, clusters)
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
             _check_times(options, detection)
         # What is written depends on what is there: no other job may come in between.
         with only_writer(store.root):
             runs = _write(store, options, clusters, facts, detection, started, steps)
+    if options.metrics is not None:
+        with steps.step("write the metrics"):
+            metrics.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _listed(options: DetectOptions) -> Inventory:
+    dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
+    if not any(file.topic or file.is_text for file in dump.files):
+        raise DumpError(
+            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
+            " of kafka-dump-log.sh"
+        )
+    for file in dump.files:
+        if file.is_text:
+            check_partition(file)
+    return dump
+
+
+def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, CoordinatorLogs | None]:
+    """The options, completed by what the running cluster says that they name; its coordinators' logs if wanted."""
+    # Its package is needed by those only who name a cluster.
+    from txnlog.live.coordinators import coordinator_logs
+    from txnlog.live.settings import cluster_settings, live_cluster, with_live_settings
+
+    live = live_cluster(options)
+    complete = with_live_settings(options, dump, cluster_settings(live))
+    return complete, coordinator_logs(live) if options.live_coordinators else None
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
@@ -157,20 +190,34 @@ def _write(
         return _write_runs(store, options, _runs(facts, detection, found), started, steps)
 
 
+def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -> Figures:
+    """What `txnlog metrics` reads without Spark, which cannot read tables in a catalog."""
+
+    def found(table: Table, where: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = store.read(table, clusters).where(where).toArrow().to_pylist()
+        return rows
+
+    return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
+
+
 def facts_of(
     spark: SparkSession,
     options: DetectOptions,
     dump: Inventory,
     keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    coordinators: CoordinatorLogs | None = None,
 ) -> Facts:
-    """The facts of a dump, and nothing of earlier runs. `keep` gives back a frame that is not computed twice."""
+    """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
+
+    `keep` gives back a frame that is not computed twice.
+    """
     shared: dict[str, Any] = {
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
     }
     evidence = keep(reading.evidence(spark, options.dump, options.full, **shared))
-    return Facts(
+    facts = Facts(
         runs=evidence.where(f"fact <> '{FILE}'").select(*spark_schema(ReplayRow).names),
         markers=_markers_of(spark, options, shared),
         dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
@@ -178,7 +225,15 @@ def facts_of(
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),
-        log_dirs=spark.createDataFrame([log_dir_row(each, options) for each in dump.log_dirs], LOG_DIR_SCHEMA),
+        log_dirs=_log_dirs(spark, dump.log_dirs, options),
+    )
+    if coordinators is None:
+        return facts
+    from txnlog.live.facts import live_log_dir, with_coordinators
+
+    cluster = dump.log_dirs[0].cluster
+    return with_coordinators(
+        facts, coordinators, cluster, _log_dirs(spark, [live_log_dir(coordinators, cluster)], options)
     )
 
 
@@ -235,6 +290,10 @@ def _keeping() -> Iterator[Callable[[DataFrame], DataFrame]]:
             frame.unpersist()
 
 
+def _log_dirs(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
+    return spark.createDataFrame([log_dir_row(each, options) for each in log_dirs], LOG_DIR_SCHEMA)
+
+
 def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
     """A row of `Facts.log_dirs`: what manifest and options say of a copied log directory."""
     copied = log_dir.copied
@@ -246,6 +305,7 @@ def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
         copied.ended if copied else None,
         options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS,
         options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS,
+        log_dir.cluster_id,
     )
 
 
@@ -317,7 +377,9 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     times = as_of_range(detection.times)
     copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
     coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
-    expected = facts.log_dirs.groupBy("cluster").agg(F.max("coordinator_partitions").alias("coordinator_partitions"))
+    expected = facts.log_dirs.groupBy("cluster").agg(
+        F.max("coordinator_partitions").alias("coordinator_partitions"), F.max("cluster_id").alias("cluster_id")
+    )
     late = F.coalesce("late", F.lit(True))
     results = found.groupBy("cluster").agg(
         F.count("*").alias("open_transactions"),

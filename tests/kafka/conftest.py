@@ -35,8 +35,13 @@ class RunInThisSession(AbortRun):
     root: Root
 
     def detect(self, dump: str) -> None:
-        """As `txnlog detect --padding`."""
-        options = {"dump": str(self.scratch / dump), "tables": self.root.text, "padding": PADDING_MS}
+        """As `txnlog detect --padding --bootstrap-server`."""
+        options = {
+            "dump": str(self.scratch / dump),
+            "tables": self.root.text,
+            "padding": PADDING_MS,
+            "bootstrap_server": self.cluster.bootstrap,
+        }
         run(self.spark, detect_options(options))
 
 
@@ -110,7 +115,7 @@ def dumps(
         pool.shutdown(cancel_futures=True)
 
 
-@pytest.fixture(scope="module", params=TRIALS, ids=lambda recipe: recipe.name)
+@pytest.fixture(scope="session", params=TRIALS, ids=lambda recipe: recipe.name)
 def judged(request: pytest.FixtureRequest, dumps: Mapping[str, Future[RunInThisSession]]) -> Iterator[Judged]:
     """Everything that the release can show, dumped and judged. The brokers run until the last test of it."""
     abort_run = dumps[request.param.name].result()
@@ -120,7 +125,7 @@ def judged(request: pytest.FixtureRequest, dumps: Mapping[str, Future[RunInThisS
     abort_run.cluster.end()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def aborted(judged: Judged) -> Aborted:
     """The cluster after each line of the abort list, and after a second dump."""
     listed = {transaction_of(line) for line in abort_lines(judged.script)}

@@ -65,6 +65,7 @@ def test_a_wrong_key_names_file_and_key(tmp_path: Path, content: str, message: s
             "--as-of: 2026-11-21T02:00 has no time zone",
         ),
         (["detect", "dump", "--tables", "t", "--config", "absent.toml"], "absent.toml: No such file or directory"),
+        (["detect", "dump", "--tables", "t", "--live-coordinators"], "live_coordinators needs bootstrap_server"),
         (["detect", "dump", "--tables", "t", "--padding=-5m"], "--padding: '-5m' is no duration"),
     ],
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import UTC, datetime
 
-from txnlog.commands.command import Command, add_format, add_tables
-from txnlog.report import abort_list
+from txnlog.commands.command import Command, add_format, add_tables, duration_ms
+from txnlog.report import abort_list, verified
+from txnlog.report.output import printable
 from txnlog.tables.layout import Root
 
 
@@ -19,11 +21,30 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="3.0",
         help="older: the form for brokers before 3.0, which check nothing",
     )
+    parser.add_argument(
+        "--verified-within",
+        metavar="DURATION",
+        help="only what `txnlog verify` has found STILL_STUCK within that time, e.g. 10m",
+    )
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    found = abort_list.open_candidates(Root(parsed.tables))
+    root = Root(parsed.tables)
+    within = duration_ms("--verified-within", parsed.verified_within)
+    found = abort_list.open_candidates(root)
+    if within is not None:
+        stuck = verified.still_stuck(found, verified.verifications(root), within, datetime.now(UTC))
+        if len(stuck) < len(found):
+            print(_left_out(len(found) - len(stuck), len(found), parsed), file=sys.stderr)
+        found = stuck
     sys.stdout.write(abort_list.rendered(found, parsed.format, parsed.broker_version == "older"))
+
+
+def _left_out(count: int, of: int, parsed: argparse.Namespace) -> str:
+    return (
+        f"txnlog: {count} of {of} open candidates are left out: no `txnlog verify` has found them STILL_STUCK within"
+        f" {printable(parsed.verified_within)}"
+    )
 
 
 COMMAND = Command(
@@ -31,5 +52,5 @@ COMMAND = Command(
     "print the aborts that are whole in evidence",
     _add_arguments,
     _run,
-    "abort-list --tables /data/txnlog > aborts.sh",
+    "abort-list --tables /data/txnlog --verified-within 10m > aborts.sh",
 )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
+
+from txnlog.errors import OptionError
+from txnlog.times import milliseconds
 
 EXIT_CODES = """exit codes:
   0  done, whatever was found
@@ -12,6 +16,7 @@ EXIT_CODES = """exit codes:
   2  wrong options, or a dump that cannot be read
   3  Java, Python, Spark or a jar is missing
   4  a Delta table that is missing, of another schema, or cannot be written
+  5  a running cluster that cannot be reached, or is not the one of the dump
 """
 # For people, for programs, for spreadsheets.
 FORMS = ("table", "json", "csv")
@@ -58,3 +63,25 @@ def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUP
         default=default,
         help="as --verbose, with Spark's log and each error's traceback",
     )
+
+
+def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that asks a running cluster."""
+    parser.add_argument(
+        "--bootstrap-server", required=True, metavar="HOST:PORT", help="brokers to start from, separated by commas"
+    )
+    parser.add_argument(
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
+    )
+    parser.add_argument("--timeout", default="30s", metavar="DURATION", help="how long each answer may take (30s)")
+
+
+def duration_ms(flag: str, text: str | None) -> int | None:
+    """The value of a flag that is a duration, in ms; `OptionError` names the flag."""
+    try:
+        return None if text is None else milliseconds(text)
+    except OptionError as error:
+        raise OptionError(f"{flag}: {error}") from error

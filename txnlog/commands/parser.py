@@ -6,7 +6,17 @@ import argparse
 from typing import Any, NoReturn
 
 import txnlog
-from txnlog.commands import abort_list, describe, describe_producers, detect, explain, find_hanging, list_transactions
+from txnlog.commands import (
+    abort_list,
+    describe,
+    describe_producers,
+    detect,
+    explain,
+    find_hanging,
+    list_transactions,
+    metrics,
+    verify,
+)
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
 from txnlog.report.output import printable
 
@@ -14,11 +24,13 @@ from txnlog.report.output import printable
 COMMANDS: tuple[Command, ...] = (
     detect.COMMAND,
     find_hanging.COMMAND,
+    verify.COMMAND,
     abort_list.COMMAND,
     list_transactions.COMMAND,
     describe.COMMAND,
     describe_producers.COMMAND,
     explain.COMMAND,
+    metrics.COMMAND,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from txnlog.report.output import as_csv, as_json, plain, printable
 from txnlog.report.reading import rows
+from txnlog.report.verified import ADDED
 from txnlog.tables.layout import ABORT_CANDIDATES, Root, columns_of
 
 HEADER = """#!/usr/bin/env bash
@@ -33,7 +34,8 @@ def rendered(found: list[dict[str, Any]], form: str, older_brokers: bool = False
     if form == "json":
         return as_json(found)
     if form == "csv":
-        return as_csv(found, [field.name for field in columns_of(ABORT_CANDIDATES)])
+        names = [field.name for field in columns_of(ABORT_CANDIDATES)]
+        return as_csv(found, [*names, *(name for name in ADDED if found and name in found[0])])
     if not found:
         return ""
     return HEADER + "".join(_entry(row, older_brokers) for row in found)
@@ -46,12 +48,14 @@ def _entry(row: dict[str, Any], older_brokers: bool) -> str:
         evidence += (
             f"; coordinator {row['evidence_state']} at offset {row['evidence_offset']} of {row['evidence_file']}"
         )
-    comments = (
+    comments = [
         f"{row['cause']} ({row['confidence']}): {row['reason']}",
         f"cluster {row['cluster']}, transactional id {owner}, as of {plain(row['as_of'])}",
         f"discards {row['records']} records, {row['bytes']} bytes; holds back {row['held_back_offsets']} offsets",
         evidence,
-    )
+    ]
+    if "verified_at" in row:
+        comments.append(f"verified on the live cluster at {plain(row['verified_at'])}: {row['verification']}")
     return "\n" + "".join(f"# {printable(comment)}\n" for comment in comments) + command(row, older_brokers) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from txnlog.report.fitted import ACTION_STYLES, Column
@@ -29,10 +30,13 @@ COLUMNS = (
 
 def late_transactions(root: Root) -> list[dict[str, Any]]:
     """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
-    latest = {
-        run["cluster"]: (run["as_of_from"], run["as_of_to"]) for run in rows(root, RUNS, order="as_of_to, finished_at")
-    }
-    found = rows(root, OPEN_TRANSACTIONS, "late IS NULL OR late", ORDER)
+    runs = rows(root, RUNS, order="as_of_to, finished_at")
+    return of_latest_run(rows(root, OPEN_TRANSACTIONS, "late IS NULL OR late", ORDER), runs)
+
+
+def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, of any table with an `as_of`, that the last one of its cluster's `runs` saw."""
+    latest = {run["cluster"]: (run["as_of_from"], run["as_of_to"]) for run in runs}
     return [row for row in found if _is_of(row, latest.get(row["cluster"]))]
 
 

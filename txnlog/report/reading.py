@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from txnlog.errors import OptionError, TableError
+from txnlog.errors import MissingTableError, OptionError, TableError
 from txnlog.report.output import printable
 from txnlog.tables.layout import URI, Root, Table
 
@@ -23,7 +23,7 @@ def rows(
 
     path = root.path_of(table)
     if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
-        raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
+        raise MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
     LOG.info("read %s of %s where %s", table.name, printable(root.text), printable(where))
     last = "" if limit is None else f" LIMIT {limit}"
     try:
@@ -32,7 +32,9 @@ def rows(
         found: list[dict[str, Any]] = pa.table(answer.read_all()).to_pylist()
         return found
     except TableNotFoundError as error:
-        raise TableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first") from error
+        raise MissingTableError(
+            f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first"
+        ) from error
     except (DeltaError, OSError) as error:
         raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 

@@ -53,7 +53,7 @@ def _rows_of_run(run: Run, place: dict[str, Any], partitions: int) -> Iterator[d
         offset = int(header["base_offset"])
         try:
             for record in _records(run, index):
-                yield (place | batch | {"offset": offset + record.offset_delta} | _decoded(record, place, partitions))
+                yield (place | batch | {"offset": offset + record.offset_delta} | decoded(record, place, partitions))
         except FormatError as error:
             yield place | batch | {"offset": offset, "problem": f"records of the batch: {error}"}
 
@@ -70,7 +70,11 @@ def _records(run: Run, index: int) -> Iterator[Record]:
     yield from records(decompressed(payload, int(header["attributes"]) & wire.CODEC_MASK), int(header["record_count"]))
 
 
-def _decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:
+def decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:
+    """The columns of `TransactionStateRow` that a record's key and value have; a `problem` where they cannot be read.
+
+    `place` has the `coordinator_partition` that the record was found in.
+    """
     try:
         transactional_id = transactional_id_of_key(record.key)
     except FormatError as error:

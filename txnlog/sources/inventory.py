@@ -43,6 +43,8 @@ ENDINGS_OF_TEXTS = re.compile(r"(\.(gz|zst|zstd|txt|text|log|out|dump|md))+$", r
 OFFSET_AT_END = re.compile(r"[-._]\d{20}$")
 # What Delta calls the folder of rows without a value.
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+# The cluster of a dump in which nothing names one.
+UNNAMED = "unnamed"
 NOT_READ = "not a file that txnlog reads"
 AN_INDEX = "an index repeats what the segment says"
 
@@ -114,7 +116,10 @@ class DumpFile:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """A copied log directory: whose it is, and when it was copied. `copied` is None where nobody wrote that down."""
+    """A copied log directory: whose it is, and when it was copied. `copied` is None where nobody wrote that down.
+
+    `cluster_id` is what its `meta.properties` says, None where that is not there.
+    """
 
     log_dir: str
     cluster: str
@@ -122,6 +127,7 @@ class LogDir:
     copied: CopyTime | None
     transaction_max_timeout_ms: int | None
     transaction_state_partitions: int | None
+    cluster_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +322,7 @@ def _log_dirs(
         folder, manifest = _nearest(manifests, log_dir)
         cluster_id, broker = identities[log_dir]
         name = cluster or manifest.cluster or cluster_id or _only({identity[0] for identity in identities.values()})
-        name = _partition_value(root, name or "unnamed")
+        name = _partition_value(root, name or UNNAMED)
         if cluster_id and ids_of_cluster.setdefault(name, cluster_id) != cluster_id:
             raise DumpError(
                 f"{root}: {log_dir} is of cluster {cluster_id}, other folders named {name} are of cluster "
@@ -331,6 +337,7 @@ def _log_dirs(
                 manifest.time_of(within),
                 manifest.transaction_max_timeout_ms,
                 manifest.transaction_state_partitions,
+                cluster_id,
             )
         )
     return tuple(log_dirs)

@@ -18,6 +18,7 @@ from txnlog.tables.rows import (
     ProducerStateRow,
     RunRow,
     TransactionalIdRow,
+    VerificationRow,
 )
 
 CATALOG_AND_SCHEMA = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -26,6 +27,10 @@ VARIABLE = "${"
 # What delta-rs refuses in a path, or takes for another one.
 UNREADABLE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://?.*", re.DOTALL)
+
+
+# What delta-rs reads and appends to.
+PROPERTIES = {"delta.enableDeletionVectors": "false", "delta.checkpointPolicy": "classic"}
 
 
 class Table(NamedTuple):
@@ -89,6 +94,13 @@ PRODUCER_STATES = Table(
     {},
     "What the latest dump shows that brokers keep of each producer id.",
 )
+VERIFICATIONS = Table(
+    "verifications",
+    VerificationRow,
+    (*_TRANSACTION, "verified_at"),
+    {"known_status": "status IN ('STILL_STUCK', 'BLOCKED_BY_EARLIER', 'RESOLVED', 'GONE', 'UNKNOWN')"},
+    "What `txnlog verify` heard of abort candidates from the live cluster.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -97,6 +109,7 @@ TABLES = (
     TRANSACTIONAL_IDS,
     COORDINATOR_STATES,
     PRODUCER_STATES,
+    VERIFICATIONS,
 )
 
 
@@ -119,7 +132,10 @@ class Root:
     def base(self) -> str:
         """The folder or URI of all tables. `TableError` where it is none, or one that cannot be read everywhere."""
         if self.is_schema:
-            raise TableError(f"{self.text} names a catalog and schema: read its tables with Spark SQL")
+            raise TableError(
+                f"{self.text} names a catalog and schema: read its tables with Spark SQL,"
+                " or let `txnlog detect` write to a folder or a URI, which this command can read"
+            )
         is_uri = URI.fullmatch(self.text) is not None
         base = self.text if is_uri else str(Path(self.text).absolute())
         if VARIABLE in base or (not is_uri and UNREADABLE.search(base)):
@@ -151,7 +167,7 @@ def creation(root: Root, table: Table) -> list[str]:
     create = (
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING DELTA PARTITIONED BY (cluster)"
         f" COMMENT {literal(table.comment)}"
-        " TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'delta.checkpointPolicy' = 'classic')"
+        f" TBLPROPERTIES ({', '.join(f'{literal(key)} = {literal(value)}' for key, value in PROPERTIES.items())})"
     )
     return [create, *(check_creation(root, table, check) for check in table.checks)]
 

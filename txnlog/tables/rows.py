@@ -120,6 +120,26 @@ class AbortCandidateRow(NamedTuple):
     resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that showed that it has ended."]
 
 
+class VerificationRow(NamedTuple):
+    """What the live cluster said of an abort candidate at one time."""
+
+    cluster: Annotated[str, TEXT, "Cluster of the candidate."]
+    topic: Annotated[str, TEXT, "Topic."]
+    partition: Annotated[int, INT32, "Partition."]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    start_offset: Annotated[int, INT64, "Start of the transaction."]
+    verified_at: Annotated[object, TIMESTAMP, "When the cluster was asked: the time before the first question."]
+    status: Annotated[str, TEXT, "STILL_STUCK, BLOCKED_BY_EARLIER, RESOLVED, GONE or UNKNOWN."]
+    reason: Annotated[str, TEXT, "Why that is said, or why nothing is known."]
+    cluster_id: Annotated[str, TEXT, "Id of the cluster that was asked."]
+    topic_id: Annotated[str | None, TEXT, "Id of the topic there: a recreated topic is another."]
+    leader: Annotated[int | None, INT32, "Broker that leads the partition."]
+    log_start_offset: Annotated[int | None, INT64, "First offset of the live log."]
+    last_stable_offset: Annotated[int | None, INT64, "Where read_committed consumers stand."]
+    high_watermark: Annotated[int | None, INT64, "Where read_uncommitted consumers stand."]
+    as_of: Annotated[object, TIMESTAMP, "As-of of the candidate when it was verified."]
+
+
 class RunRow(NamedTuple):
     """One run over one cluster."""
 
@@ -147,6 +167,7 @@ class RunRow(NamedTuple):
     partitions_with_late_transactions: Annotated[int, INT64, "Kafka's PartitionsWithLateTransactionsCount."]
     longest_open_ms: Annotated[int | None, INT64, "Age of the transaction open for longest, ms."]
     step_seconds: Annotated[dict[str, float], STEP_SECONDS, "Seconds each step of the job took."]
+    cluster_id: Annotated[str | None, TEXT, "The cluster's id, where meta.properties says it."]
 
 
 class TransactionalIdRow(NamedTuple):

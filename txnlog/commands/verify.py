@@ -1,0 +1,81 @@
+"""`txnlog verify`: the one command, beside `detect --bootstrap-server`, that talks to a running cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from txnlog.commands.command import FORMS, Command, add_bootstrap_server, add_format, add_tables, duration_ms
+from txnlog.commands.terminal import width
+from txnlog.errors import OptionError
+from txnlog.report import abort_list
+from txnlog.report.fitted import Column
+from txnlog.report.output import as_csv, as_json, as_table, printable
+from txnlog.report.reading import rows
+from txnlog.tables.append import append
+from txnlog.tables.layout import RUNS, VERIFICATIONS, Root, columns_of
+
+COLUMNS = (
+    Column("Topic", "topic", is_name=True),
+    Column("Partition", "partition"),
+    Column("StartOffset", "start_offset"),
+    Column("Status", "status"),
+    Column("Leader", "leader", rank=4),
+    Column("LastStableOffset", "last_stable_offset", rank=1),
+    Column("HighWatermark", "high_watermark", rank=3),
+    Column("Reason", "reason", is_name=True, rank=2),
+)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_tables(parser)
+    add_bootstrap_server(parser)
+    parser.add_argument("--cluster", metavar="NAME", help="whose candidates; else those whose dump had its cluster id")
+    add_format(parser, FORMS)
+
+
+def _run(parsed: argparse.Namespace) -> None:
+    root = Root(parsed.tables)
+    timeout = duration_ms("--timeout", parsed.timeout)
+    if not timeout:
+        raise OptionError("--timeout: an answer takes some time")
+    candidates = abort_list.open_candidates(root)
+    runs = rows(root, RUNS, order="finished_at")
+    from txnlog.live.client_properties import client_settings
+    from txnlog.live.cluster import LiveCluster
+    from txnlog.live.verify import chosen_cluster, verifications
+
+    live = LiveCluster(parsed.bootstrap_server, client_settings(parsed.command_config), timeout / 1000)
+    live_id = live.cluster_id()
+    chosen = chosen_cluster(candidates, runs, live_id, parsed.cluster)
+    found = verifications(chosen, live, live_id)
+    if found:
+        append(root, VERIFICATIONS, found)
+    sys.stdout.write(_rendered([row._asdict() for row in found], parsed.format))
+    others = len(candidates) - len(chosen)
+    if others or not found:
+        print(_remark(len(found), others, live_id), file=sys.stderr)
+
+
+def _rendered(found: list[dict[str, object]], form: str) -> str:
+    if form == "json":
+        return as_json(found)
+    if form == "csv":
+        return as_csv(found, [field.name for field in columns_of(VERIFICATIONS)])
+    return as_table(found, COLUMNS, width())
+
+
+def _remark(found: int, others: int, live_id: str) -> str:
+    return (
+        f"txnlog: {found} open candidates are of the cluster {printable(live_id)}; {others} are of others and were not"
+        " verified"
+    )
+
+
+COMMAND = Command(
+    "verify",
+    "ask the live cluster whether each abort candidate still holds its partition back",
+    _add_arguments,
+    _run,
+    "verify --tables /data/txnlog --bootstrap-server kafka-1:9092 --command-config client.properties",
+)

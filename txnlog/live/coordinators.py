@@ -1,0 +1,175 @@
+"""`__transaction_state` as a consumer of the running cluster sees it: as good as a copy of all its leaders' logs.
+
+The cleaner works on while it is read. Before it removes a record it has a later one of the same id; that one lies below
+the high watermark taken when everything before was read. So reading goes on, from one high watermark to the next, until
+a stretch comes whole: then no id has lost all its records to a reader who came too late.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from txnlog.errors import ClusterError
+from txnlog.format.coordinator import TOPIC
+from txnlog.live.cluster import NO_ANSWER, Ends, LiveCluster, Topic
+
+LOG = logging.getLogger("txnlog")
+MESSAGES_AT_ONCE = 1_000
+POLL_S = 0.5
+ROUNDS = 10
+
+
+class Consumed(NamedTuple):
+    """One record of `__transaction_state`; its time and the epoch of the coordinator that wrote it are its batch's."""
+
+    offset: int
+    timestamp_ms: int
+    leader_epoch: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass
+class PartitionLog:
+    """A partition as far as it was read: from `start` to `position`. `gap_to` bounds its gaps from above."""
+
+    start: int
+    position: int
+    records: list[Consumed] = field(default_factory=list)
+    gap_to: int | None = None
+    is_whole: bool = True
+
+    def take(self, record: Consumed) -> None:
+        """The next record."""
+        self.reach(record.offset)
+        self.records.append(record)
+        self.position = record.offset + 1
+
+    def reach(self, offset: int) -> None:
+        """Nothing is left before this offset that was not read."""
+        if offset > self.position:
+            self.position = self.gap_to = offset
+            self.is_whole = False
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorLogs:
+    """The partitions that could be read, why others could not, and when that was, ms since 1970."""
+
+    logs: dict[int, PartitionLog]
+    unread: dict[int, str]
+    started_ms: int
+    ended_ms: int
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the topic has."""
+        return len(self.logs) + len(self.unread)
+
+
+def coordinator_logs(live: LiveCluster) -> CoordinatorLogs:
+    """Every partition of `__transaction_state`. `ClusterError` where none can be read."""
+    started_ms = _now_ms()
+    leaders = _leaders(live)
+    unread = {partition: "no leader" for partition, leader in leaders.items() if leader is None}
+    known = {partition: leader for partition, leader in leaders.items() if leader is not None}
+    logs = _read(live, known, unread)
+    reasons = ", ".join(f"{partition}: {reason}" for partition, reason in sorted(unread.items()))
+    if not logs:
+        raise ClusterError(f"{live.bootstrap}: no partition of {TOPIC} can be read: {reasons}")
+    if unread:
+        LOG.warning("partitions of %s that could not be read: %s", TOPIC, reasons)
+    return CoordinatorLogs(logs, unread, started_ms, _now_ms())
+
+
+def _now_ms() -> int:
+    return int(datetime.now(UTC).timestamp() * 1000)
+
+
+def _leaders(live: LiveCluster) -> dict[int, int | None]:
+    found = live.topics([TOPIC])[TOPIC]
+    if isinstance(found, Topic):
+        return found.leaders
+    raise ClusterError(f"{live.bootstrap} has no {TOPIC}" if found is None else f"{live.bootstrap}: {TOPIC}: {found}")
+
+
+def _read(live: LiveCluster, leaders: dict[int, int], unread: dict[int, str]) -> dict[int, PartitionLog]:
+    """The logs that come to an end; the others' reasons are added to `unread`."""
+    ends = _ends(live, leaders, unread)
+    logs = {partition: PartitionLog(end.log_start_offset, end.log_start_offset) for partition, end in ends.items()}
+    consumer = Consumer(live.client_settings(**_SETTINGS))
+    try:
+        for _ in range(ROUNDS):
+            for partition in ends:
+                logs[partition].is_whole = True
+            _read_to(consumer, live.timeout_s, {each: (logs[each], ends[each].high_watermark) for each in ends}, unread)
+            moving = {each: leaders[each] for each in ends if each not in unread and not logs[each].is_whole}
+            if not moving:
+                return {partition: log for partition, log in logs.items() if partition not in unread}
+            ends = _ends(live, moving, unread)
+    finally:
+        consumer.close()
+    raise ClusterError(f"{live.bootstrap}: {TOPIC} is cleaned faster than it can be read: copy its files instead")
+
+
+_SETTINGS = {
+    # Asked for by the client; no group is joined and no offset is committed.
+    "group.id": "txnlog",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_uncommitted",
+}
+
+
+def _ends(live: LiveCluster, leaders: Mapping[int, int], unread: dict[int, str]) -> dict[int, Ends]:
+    found = live.ends({(TOPIC, partition): leader for partition, leader in leaders.items()})
+    unread |= {one: str(end or "it has gone") for (_, one), end in found.items() if not isinstance(end, Ends)}
+    return {partition: end for (_, partition), end in found.items() if isinstance(end, Ends)}
+
+
+def _read_to(
+    consumer: Consumer, patience_s: float, targets: Mapping[int, tuple[PartitionLog, int]], unread: dict[int, str]
+) -> None:
+    """Read each log to its target; those of which nothing more comes are `unread`."""
+    left = {one: target for one, target in targets.items() if target[0].position < target[1]}
+    consumer.assign([TopicPartition(TOPIC, one, log.position) for one, (log, _) in left.items()])
+    heard = time.monotonic()
+    while left and time.monotonic() - heard < patience_s:
+        for message in consumer.consume(MESSAGES_AT_ONCE, POLL_S):
+            partition = message.partition()
+            if partition not in left:
+                continue
+            heard = time.monotonic()
+            log, end = left[partition]
+            trouble = _taken(log, end, message)
+            if trouble is not None:
+                unread[partition] = trouble
+            if trouble is not None or log.position >= end:
+                del left[partition]
+    unread |= dict.fromkeys(left, NO_ANSWER)
+
+
+def _taken(log: PartitionLog, end: int, message: Message) -> str | None:
+    """Add a message to the log as far as it lies before the end; what is wrong with the partition, if something is."""
+    error, offset = message.error(), message.offset() or 0
+    if error is not None:
+        if error.code() != KafkaError._PARTITION_EOF:
+            return str(error.str())
+        if offset < end:
+            return f"it ends at offset {offset}, and ended at {end} before"
+        log.reach(end)
+    elif offset >= end:
+        log.reach(end)
+    else:
+        _, timestamp = message.timestamp()
+        epoch = message.leader_epoch()
+        log.take(Consumed(offset, timestamp, -1 if epoch is None else epoch, message.key(), message.value()))
+    return None

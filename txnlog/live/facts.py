@@ -1,0 +1,118 @@
+"""What a consumer read of `__transaction_state` as facts of a dump: one more copy of each of its partitions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from txnlog.detection.pipeline import Facts
+from txnlog.format.coordinator import TOPIC
+from txnlog.format.record import Record
+from txnlog.format.structure import fields
+from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
+from txnlog.schema import arrow_schema, spark_schema
+from txnlog.sources.coordinator import NULLS, decoded, state_batches
+from txnlog.sources.inventory import FileKind, LogDir
+from txnlog.sources.manifest import CopyTime
+from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
+
+# No folder of a dump looks like these; of copies that are alike, the first by broker is believed: this one.
+BROKER, LOG_DIR = "(live)", "//live"
+CLEANED_TO = "cleaner-offset-checkpoint"
+# There is no segment to which it could point.
+NO_POSITION = -1
+
+Row = dict[str, Any]
+
+
+def live_log_dir(found: CoordinatorLogs, cluster: str) -> LogDir:
+    """The log directory that all of it seems to lie in, copied while it was consumed."""
+    return LogDir(LOG_DIR, cluster, BROKER, CopyTime(found.started_ms, found.ended_ms), None, None)
+
+
+def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_dirs: DataFrame) -> Facts:
+    """The facts of a dump, and these copies; `log_dirs` is what `Facts.log_dirs` has of `live_log_dir`.
+
+    A copy with the highest leader epoch and log end is believed, so that it takes the place of older ones by itself.
+    """
+    spark = facts.log_dirs.sparkSession
+    states = pa.Table.from_batches(state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))
+    files = [_file(log, _place(cluster, partition)) for partition, log in found.logs.items()]
+    cleaned = [_cleaned(log, _place(cluster, partition)) for partition, log in found.logs.items()]
+    return dataclasses.replace(
+        facts,
+        transaction_states=facts.transaction_states.unionByName(spark.createDataFrame(states)),
+        dump_files=facts.dump_files.unionByName(_frame(spark, DumpFileRow, files)),
+        checkpoints=facts.checkpoints.unionByName(_frame(spark, CheckpointRow, cleaned)),
+        log_dirs=facts.log_dirs.unionByName(log_dirs),
+    )
+
+
+def _frame(spark: SparkSession, structure: type, rows: Sequence[Row]) -> DataFrame:
+    schema = spark_schema(structure)
+    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
+
+
+def _place(cluster: str, partition: int) -> Row:
+    return {
+        "cluster": cluster,
+        "broker": BROKER,
+        "log_dir": LOG_DIR,
+        "topic": TOPIC,
+        "partition": partition,
+        "file": f"{LOG_DIR}/{TOPIC}-{partition}",
+    }
+
+
+def _states(found: CoordinatorLogs, cluster: str) -> Iterator[Row]:
+    for partition, log in found.logs.items():
+        place = NULLS | _place(cluster, partition) | {"coordinator_partition": partition, "position": NO_POSITION}
+        for record in log.records:
+            yield place | _batch(record) | decoded(_record(record), place, found.partitions)
+
+
+def _batch(record: Consumed) -> Row:
+    return {
+        "offset": record.offset,
+        "coordinator_epoch": record.leader_epoch,
+        "append_timestamp": record.timestamp_ms,
+        "is_tombstone": False,
+    }
+
+
+def _record(record: Consumed) -> Record:
+    return Record(0, record.key, record.value)
+
+
+def _file(log: PartitionLog, place: Row) -> Row:
+    size = sum(len(record.key or b"") + len(record.value or b"") for record in log.records)
+    return (
+        dict.fromkeys(field.name for field in fields(DumpFileRow))
+        | place
+        | {
+            "kind": FileKind.SEGMENT.value,
+            "size_in_bytes": size,
+            "modified": datetime.now(UTC),
+            "bytes_parsed": size,
+            "bytes_tail": 0,
+            "bytes_damaged": 0,
+            "bytes_skipped": 0,
+            "base_offset": log.start,
+            "first_offset": log.records[0].offset if log.records else None,
+            "last_offset": log.position - 1 if log.position > log.start else None,
+            "batches": len(log.records),
+            "partition_leader_epoch": max((record.leader_epoch for record in log.records), default=None),
+            "gap_to": log.gap_to,
+            "is_text": False,
+        }
+    )
+
+
+def _cleaned(log: PartitionLog, place: Row) -> Row:
+    """All gaps are the cleaner's: this topic loses nothing in any other way, and damage no broker hands out."""
+    return place | {"file": f"{LOG_DIR}/{CLEANED_TO}", "checkpoint": CLEANED_TO, "checkpoint_offset": log.position}

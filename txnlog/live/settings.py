@@ -1,0 +1,83 @@
+"""What `detect --bootstrap-server` asks the running cluster: its id, the largest timeout, the coordinators' number."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from txnlog.config import DetectOptions
+from txnlog.errors import ClusterError, OptionError
+from txnlog.format.coordinator import TOPIC
+from txnlog.live.client_properties import client_settings
+from txnlog.live.cluster import LiveCluster, Topic
+from txnlog.sources.inventory import UNNAMED, Inventory
+
+LOG = logging.getLogger("txnlog")
+TIMEOUT_S = 30.0
+MAX_TIMEOUT = "transaction.max.timeout.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """What a running cluster says of itself; `coordinator_partitions` is None while it has no `__transaction_state`."""
+
+    cluster_id: str
+    transaction_max_timeout_ms: int
+    coordinator_partitions: int | None
+
+
+def live_cluster(options: DetectOptions) -> LiveCluster:
+    """The running cluster that the options name."""
+    path = None if options.command_config is None else Path(options.command_config)
+    return LiveCluster(options.bootstrap_server or "", client_settings(path), TIMEOUT_S)
+
+
+def cluster_settings(live: LiveCluster) -> ClusterSettings:
+    """What the cluster says. `ClusterError` where it cannot be reached; one broker that is down is no hindrance."""
+    return ClusterSettings(live.cluster_id(), _max_timeout_ms(live), _coordinator_partitions(live))
+
+
+def _max_timeout_ms(live: LiveCluster) -> int:
+    """The largest of all brokers' limits: each has its own, and any of them may be a coordinator."""
+    found = live.broker_settings(live.brokers())
+    silent = {broker: reason for broker, reason in found.items() if isinstance(reason, str)}
+    said = [int(settings[MAX_TIMEOUT]) for settings in found.values() if isinstance(settings, Mapping)]
+    reasons = ", ".join(f"broker {broker}: {reason}" for broker, reason in silent.items())
+    if not said:
+        raise ClusterError(f"{live.bootstrap}: no broker says its {MAX_TIMEOUT}: {reasons}")
+    if silent:
+        LOG.warning("%s is that of the other brokers: %s", MAX_TIMEOUT, reasons)
+    return max(said)
+
+
+def _coordinator_partitions(live: LiveCluster) -> int | None:
+    found = live.topics([TOPIC])[TOPIC]
+    if isinstance(found, str):
+        raise ClusterError(f"{live.bootstrap} does not describe {TOPIC}: {found}")
+    return len(found.leaders) if isinstance(found, Topic) else None
+
+
+def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSettings) -> DetectOptions:
+    """The options, and what the cluster says of all that they leave open. `ClusterError` for another cluster's dump.
+
+    The largest timeout may have been larger when the dump was made: the larger one of manifest and cluster counts.
+    """
+    names = {log_dir.cluster for log_dir in dump.log_dirs}
+    ids = {log_dir.cluster_id for log_dir in dump.log_dirs} - {None}
+    if len(names) > 1 or ids - {live.cluster_id}:
+        of = ", ".join(sorted(map(str, ids or names)))
+        raise ClusterError(f"the running cluster's id is {live.cluster_id}, the dump is of {of}: ask that one, or none")
+    if options.live_coordinators and options.as_of is not None:
+        raise OptionError(
+            "as_of is the time of all copies, and live_coordinators are read now: give the copies' times in dump.toml"
+        )
+    known = [log_dir.transaction_max_timeout_ms or 0 for log_dir in dump.log_dirs]
+    return dataclasses.replace(
+        options,
+        cluster=options.cluster or (live.cluster_id if names == {UNNAMED} else None),
+        max_transaction_timeout=options.max_transaction_timeout or max([live.transaction_max_timeout_ms, *known]),
+        coordinator_partitions=options.coordinator_partitions or live.coordinator_partitions,
+    )

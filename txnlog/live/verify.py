@@ -1,0 +1,151 @@
+"""`txnlog verify`: what becomes of each abort candidate when the live cluster is asked right before an abort."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from txnlog.errors import ClusterError
+from txnlog.live.cluster import Ends, LiveCluster, Place, Topic
+from txnlog.tables.rows import VerificationRow
+
+Row = dict[str, Any]
+
+
+class Status(enum.StrEnum):
+    """What the live cluster says of a candidate."""
+
+    STILL_STUCK = "STILL_STUCK"
+    BLOCKED_BY_EARLIER = "BLOCKED_BY_EARLIER"
+    RESOLVED = "RESOLVED"
+    GONE = "GONE"
+    UNKNOWN = "UNKNOWN"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the cluster said of a candidate's partition; `trouble` is why it did not say more."""
+
+    topic_id: str | None = None
+    leader: int | None = None
+    ends: Ends | None = None
+    is_gone: bool = False
+    trouble: str | None = None
+
+
+def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str, cluster: str | None) -> list[Row]:
+    """The candidates of the live cluster: of `cluster` where that is named, else those whose dump had its id.
+
+    `runs` are rows of the table, the latest of a cluster last. `ClusterError` where a dump is of another cluster.
+    """
+    ids = {run["cluster"]: run["cluster_id"] for run in runs if run.get("cluster_id")}
+    if cluster is None:
+        names = {name for name, one in ids.items() if one == live_id}
+        if not names and candidates:
+            raise ClusterError(
+                f"the cluster's id is {live_id}, and no dump in the tables is known to be of it: name the cluster of"
+                f" the candidates with --cluster ({', '.join(sorted({row['cluster'] for row in candidates}))}) if it"
+                " is that one"
+            )
+        return [row for row in candidates if row["cluster"] in names]
+    if ids.get(cluster, live_id) != live_id:
+        raise ClusterError(f"the cluster's id is {live_id}, the dumps of {cluster} are of {ids[cluster]}: another one")
+    return [row for row in candidates if row["cluster"] == cluster]
+
+
+def verifications(candidates: Sequence[Row], live: LiveCluster, live_id: str) -> list[VerificationRow]:
+    """A row of `verifications` for each candidate. The time is that before the first question."""
+    asked_at = datetime.now(UTC)
+    seen = _seen(live, {(row["topic"], row["partition"]) for row in candidates})
+    return [_verified(row, seen[row["topic"], row["partition"]], live_id, asked_at) for row in candidates]
+
+
+def _seen(live: LiveCluster, places: set[Place]) -> dict[Place, Seen]:
+    topics = live.topics(topic for topic, _ in places)
+    first = {place: _of_topic(topics[place[0]], place[1]) for place in places}
+    ends = live.ends({place: seen.leader for place, seen in first.items() if seen.leader is not None})
+    # Once more: offsets of a topic that was created anew meanwhile say nothing of the one before.
+    topics = live.topics(topic for topic, _ in ends)
+    return {place: _with_ends(first[place], ends, topics, place) for place in places}
+
+
+def _of_topic(topic: Topic | str | None, partition: int) -> Seen:
+    if topic is None:
+        return Seen(is_gone=True, trouble="the cluster has no such topic")
+    if isinstance(topic, str):
+        return Seen(trouble=f"the cluster does not describe the topic: {topic}")
+    if partition not in topic.leaders:
+        return Seen(topic.topic_id, is_gone=True, trouble="the topic has no such partition")
+    leader = topic.leaders[partition]
+    return Seen(topic.topic_id, leader, trouble=None if leader is not None else "the partition has no leader")
+
+
+def _with_ends(
+    seen: Seen, ends: Mapping[Place, Ends | str | None], topics: Mapping[str, Topic | str | None], place: Place
+) -> Seen:
+    if place not in ends:
+        return seen
+    found, again = ends[place], _of_topic(topics[place[0]], place[1])
+    if again.topic_id != seen.topic_id:
+        return again if again.trouble else Seen(again.topic_id, again.leader, trouble="the topic was just created anew")
+    if isinstance(found, Ends):
+        return Seen(seen.topic_id, seen.leader, found)
+    reason = "it is not the leader any more" if found is None else found
+    return Seen(seen.topic_id, seen.leader, trouble=f"broker {seen.leader}, which leads the partition: {reason}")
+
+
+def _verified(candidate: Row, seen: Seen, live_id: str, asked_at: datetime) -> VerificationRow:
+    status, reason = status_of(candidate, seen)
+    return VerificationRow(
+        cluster=candidate["cluster"],
+        topic=candidate["topic"],
+        partition=candidate["partition"],
+        producer_id=candidate["producer_id"],
+        start_offset=candidate["start_offset"],
+        verified_at=asked_at,
+        status=status,
+        reason=reason,
+        cluster_id=live_id,
+        topic_id=seen.topic_id,
+        leader=seen.leader,
+        log_start_offset=seen.ends.log_start_offset if seen.ends else None,
+        last_stable_offset=seen.ends.last_stable_offset if seen.ends else None,
+        high_watermark=seen.ends.high_watermark if seen.ends else None,
+        as_of=candidate["as_of"],
+    )
+
+
+def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
+    """Whether the candidate is still what holds its partition back, and why that is said.
+
+    A leader whose log start has passed an open transaction keeps the last stable offset at the log start
+    (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
+    """
+    if seen.is_gone:
+        return Status.GONE, seen.trouble or ""
+    if None not in (seen.topic_id, candidate["topic_id"]) and seen.topic_id != candidate["topic_id"]:
+        return Status.GONE, "the topic was deleted and created anew: its id is another"
+    if seen.ends is None:
+        return Status.UNKNOWN, seen.trouble or ""
+    return _by_offsets(candidate["start_offset"], seen.ends)
+
+
+def _by_offsets(start: int, ends: Ends) -> tuple[Status, str]:
+    stable, floor = ends.last_stable_offset, max(start, ends.log_start_offset)
+    if stable > floor:
+        return Status.RESOLVED, f"the last stable offset, {stable}, has passed it"
+    if stable >= ends.high_watermark:
+        return _nothing_held_back(start, floor, ends)
+    if stable < floor:
+        return Status.BLOCKED_BY_EARLIER, f"an earlier transaction holds the last stable offset at {stable}"
+    passed = f"; the log start, {floor}, has passed its start" if floor > start else ""
+    return Status.STILL_STUCK, f"the last stable offset stands at {stable}{passed}"
+
+
+def _nothing_held_back(start: int, floor: int, ends: Ends) -> tuple[Status, str]:
+    if floor > start:
+        return Status.GONE, f"the log start, {floor}, has passed it, and nothing is left behind it"
+    return Status.UNKNOWN, f"consumers see nothing from its start on: the high watermark is {ends.high_watermark}"
