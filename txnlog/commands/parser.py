@@ -6,7 +6,16 @@ import argparse
 from typing import Any, NoReturn
 
 import txnlog
-from txnlog.commands import abort_list, describe, describe_producers, detect, explain, find_hanging, list_transactions
+from txnlog.commands import (
+    abort_list,
+    describe,
+    describe_producers,
+    detect,
+    explain,
+    find_hanging,
+    list_transactions,
+    report,
+)
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
 from txnlog.report.output import printable
 
@@ -19,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     describe.COMMAND,
     describe_producers.COMMAND,
     explain.COMMAND,
+    report.COMMAND,
 )
 
 
