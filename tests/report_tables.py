@@ -39,8 +39,9 @@ def transaction(topic: str = "orders", partition: int = 0, start: int = 42, **va
 def night(as_of: datetime = NIGHT, **values: Any) -> Row:
     """A run over a whole dump."""
     return {
-        "run_id": f"run of {as_of:%Y-%m-%d}", "cluster": "payments", "dump": "/dumps/payments", "txnlog_version": "0.1.0",
-        "options": "{}", "started_at": as_of + HOUR, "finished_at": as_of + 2 * HOUR, "input_digest": "0" * 64,
+        "run_id": f"run of {as_of:%Y-%m-%d}", "cluster": "payments", "dump": "/d",
+        "txnlog_version": "0.1.0", "options": "{}", "started_at": as_of + HOUR,
+        "finished_at": as_of + 2 * HOUR, "input_digest": "0" * 64,
         "as_of_from": as_of, "as_of_to": as_of, "as_of_sources": ["manifest"], "files": 2, "bytes": 4_096,
         "bytes_damaged": 0, "partitions": 2, "coordinator_partitions": 1, "coordinator_partitions_missing": 0,
         "open_transactions": 1, "late_transactions": 1, "abort_candidates": 1, "undetermined": 0,

@@ -5,8 +5,8 @@ from __future__ import annotations
 # The order in which an operator deals with them: what frees a partition at once, then what takes others to do.
 ADVICE = {
     "ABORT": "Look at the live cluster, then abort it. Its records are discarded.",
-    "FENCE": "Fence the transactional id: kafka-transactions.sh forceTerminateTransaction, or start a producer with that"
-    " id. Its coordinator then aborts it. Do not abort the partition.",
+    "FENCE": "Fence the transactional id: kafka-transactions.sh forceTerminateTransaction, or start a producer with"
+    " that id. Its coordinator then aborts it. Do not abort the partition.",
     "MOVE_COORDINATOR": "Restart the coordinator or elect another; repair the broker that refuses the marker."
     " Do not abort.",
     "KEEP": "Never abort: the application was told that this data is committed. Tell the people who own it.",
