@@ -153,8 +153,8 @@ def test_bars_are_told_apart_without_colour(watched: Watched, report: Path) -> N
 
 def test_ten_thousand_open_transactions_are_there_within_seconds(watched: Watched, tmp_path: Path) -> None:
     rows = [
-        transaction(f"topic-{number % 900}", number % 7, number, producer_id=number, transactional_id=f"writer-{number}",
-                    reason=f"no transaction of the id listed it: {number}")
+        transaction(f"topic-{number % 900}", number % 7, number, producer_id=number,
+                    transactional_id=f"writer-{number}", reason=f"no transaction of the id listed it: {number}")
         for number in range(MANY)
     ]  # fmt: skip
     place = _report(tmp_path, contents.of_tables(written(tmp_path, rows, [night()])))
