@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from txnlog.report import contents, page
 from txnlog.report.words import lasting, short, size
 from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
 
+ROOT = Path(__file__).parents[3]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e{{ 7 * 7 }}"
 
 
@@ -126,6 +128,13 @@ def test_partitions_beyond_those_with_timelines_are_in_the_tables(tmp_path: Path
     assert len([name for name in data(text, "figures") if name.startswith("offsets-")]) == page.DETAILED
     assert data(text, "rows")["standing"]["rows"] == page.DETAILED + 5
     assert "Timelines of 5 more partitions are not in this file" in text
+
+
+def test_the_files_of_the_page_are_package_data() -> None:
+    packaging = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    patterns = packaging["tool"]["setuptools"]["package-data"]["txnlog"]
+    shipped = {path for pattern in patterns for path in (ROOT / "txnlog").glob(pattern)}
+    assert {path.name for path in shipped} >= {"report.html.j2", "style.css", "script.js"}
 
 
 def test_the_command_writes_the_page_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
