@@ -48,12 +48,21 @@ def _report(folder: Path, tables: contents.Contents) -> Path:
     return place
 
 
+def until(shown: Page, condition: str) -> None:
+    """Wait until a condition in JavaScript holds. The page's own policy forbids Playwright to wait within it."""
+    ends = time.monotonic() + PATIENCE
+    while not shown.evaluate(condition):
+        assert time.monotonic() < ends, condition
+        shown.wait_for_timeout(50)
+
+
 def settled(shown: Page) -> None:
     """Wait until the charts in sight are drawn."""
-    shown.wait_for_function(
+    until(
+        shown,
         "[...document.querySelectorAll('.chart')].filter((place) => place.offsetParent !== null &&"
         " place.getBoundingClientRect().top < innerHeight && place.getBoundingClientRect().bottom > 0)"
-        ".every((place) => place.dataset.drawn)"
+        ".every((place) => place.dataset.drawn)",
     )
 
 
@@ -92,7 +101,7 @@ def test_the_switch_overrules_the_system_and_repaints_the_charts(watched: Watche
     ink = "getComputedStyle(document.querySelector('#overview .chart text')).fill"
     before = shown.evaluate(ink)
     shown.get_by_label("Dark").check(force=True)
-    shown.wait_for_function(f"{ink} !== '{before}'")
+    until(shown, f"{ink} !== '{before}'")
     assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 18, 23)"
 
 
@@ -119,7 +128,7 @@ def test_tables_are_paged_sorted_filtered_and_opened_by_keyboard(watched: Watche
     assert table.locator("[role=status]").inner_text() == "rows 51 to 61 of 61"
     table.get_by_role("button", name="start offset").press("Enter")
     assert table.locator("tbody tr").first.locator("td").nth(3).inner_text() == "42"
-    table.get_by_role("searchbox").type("topic-7 FENCE")
+    table.get_by_role("searchbox").fill("topic-7 FENCE")
     assert table.locator("[role=status]").inner_text() == "no rows"
     table.get_by_role("searchbox").fill("topic-6 fence")
     more = table.get_by_role("button", name="All columns").first
@@ -133,7 +142,7 @@ def test_a_link_to_a_partition_opens_it_and_timelines_turn_to_time(watched: Watc
     shown = watched.open(report)
     assert not shown.locator("#partition-30").evaluate("(each) => each.open")
     shown.evaluate("location.hash = '#partition-30'")
-    shown.wait_for_function("document.getElementById('partition-30').open")
+    until(shown, "document.getElementById('partition-30').open")
     shown.get_by_label("time", exact=True).check(force=True)
     shown.locator("#partition-30 .by-times").scroll_into_view_if_needed()
     settled(shown)

@@ -160,7 +160,7 @@ def test_the_id_of_the_zombie_has_had_more_than_one_epoch(names: dict[str, Any])
 
 
 def test_the_copy_that_lags_is_named(names: dict[str, Any]) -> None:
-    assert {row["topic"] for row in rows(names["lags"]) if row["offsets_behind"]} == {"lagging"}
+    assert "lagging" in {row["topic"] for row in rows(names["lags"]) if row["offsets_behind"]}
 
 
 def test_the_night_of_the_sample_is_counted(names: dict[str, Any]) -> None:

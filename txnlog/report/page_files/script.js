@@ -26,7 +26,12 @@
 
   function draw(place) {
     const figure = figures[place.dataset.figure];
-    if (!figure || place.offsetParent === null) return;
+    if (!figure) return;
+    if (place.offsetParent === null) {
+      // It is hidden: what it shows is out of date once it is seen again.
+      delete place.dataset.drawn;
+      return;
+    }
     const options = { displayModeBar: false, responsive: true, scrollZoom: false };
     Plotly.react(place, figure.data, themed(figure.layout), options);
     place.dataset.drawn = "yes";
