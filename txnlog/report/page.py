@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import txnlog
 from txnlog.errors import SetupError
-from txnlog.report import coverage, nights, overview, words
+from txnlog.report import coverage, nights, overview, page_tables, words
 from txnlog.report.advice import ADVICE, CAUSES, urgency
 from txnlog.report.contents import Contents, Standstill
 from txnlog.report.details import detail
 from txnlog.report.output import printable
-from txnlog.report.paged import Column, Paged, column
-from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,19 +27,6 @@ FILES = resources.files("txnlog.report") / "page_files"
 DETAILED = 40
 # Clusters with a chart of their nights; as above.
 COMPARED = 12
-SHOWN = {
-    "cluster": "cluster",
-    "topic": "topic",
-    "partition": "partition",
-    "start_offset": "start offset",
-    "transactional_id": "transactional id",
-    "action": "action",
-    "cause": "cause",
-    "late": "late",
-    "open_for_ms": "open for",
-    "held_back_records": "records held back",
-}
-KINDS = {"open_for_ms": "duration", "late_after_ms": "duration", "action": "action", "cause": "code"}
 
 
 def rendered(tables: Contents, source: str) -> str:
@@ -110,7 +95,7 @@ def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str
         figures |= {"held-back": overview.held_back(tables), "causes": overview.causes(tables)}
     details = [detail(tables, each, place, figures) for place, each in enumerate(standstills[:DETAILED], 1)]
     lacks = _lacks(tables, figures)
-    paged = (_standing(standstills), _files(tables), _all(tables))
+    paged = (page_tables.standing(standstills), page_tables.files(tables), page_tables.transactions(tables))
     return {
         "version": txnlog.__version__,
         "generated": datetime.now(UTC),
@@ -166,65 +151,6 @@ def _step(action: str, standstills: list[Standstill]) -> dict[str, Any]:
 
 def _cluster(night: dict[str, Any], standstills: list[Standstill]) -> dict[str, Any]:
     return night | {"standing": sum(each.partition.cluster == night["cluster"] for each in standstills)}
-
-
-def _standing(standstills: list[Standstill]) -> Paged:
-    """All partitions that stand still, in the order of what to do first."""
-    found = [
-        each.first | {"rank": place, "others": len(each.transactions) - 1} for place, each in enumerate(standstills, 1)
-    ]
-    return Paged(
-        "standing",
-        "Partitions that stand still, in the order of what to do first",
-        (
-            column("rank", "no.", "number"),
-            column("action", kind="action"),
-            Column("partition", lambda row: f"{row['topic']}-{row['partition']}"),
-            column("cluster"),
-            column("transactional_id", "transactional id"),
-            column("cause", kind="code"),
-            column("held_back_records", "records held back", "number"),
-            column("open_for_ms", "open for", "duration"),
-            column("others", "others open", "number"),
-            column("confidence", shown=False),
-            column("reason", shown=False),
-        ),
-        found,
-        page=15,
-    )
-
-
-def _all(tables: Contents) -> Paged:
-    """Every open transaction with every column."""
-    kinds = {"bigint": "number", "int": "number", "smallint": "number"}
-    columns = [
-        column(
-            field.name,
-            SHOWN.get(field.name, field.name),
-            KINDS.get(field.name, kinds.get(field.wire.ddl, "text")),
-            field.name in SHOWN,
-        )
-        for field in columns_of(OPEN_TRANSACTIONS)
-    ]
-    return Paged(
-        "transactions", "All open transactions of the latest dumps, young ones too", columns, tables.transactions
-    )
-
-
-def _files(tables: Contents) -> Paged:
-    return Paged(
-        "files",
-        "Files of the latest dumps with damage or a problem",
-        (
-            column("cluster"),
-            column("file"),
-            column("problem"),
-            column("bytes_damaged", "bytes damaged", "number"),
-            column("bytes_skipped", "bytes skipped", "number"),
-            column("size_in_bytes", "bytes", "number"),
-        ),
-        tables.files,
-    )
 
 
 def _compared(tables: Contents, figures: dict[str, Figure]) -> list[dict[str, Any]]:

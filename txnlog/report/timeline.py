@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from txnlog.errors import OptionError
 from txnlog.report.contents import Contents, Partition, Row, hangs
-from txnlog.report.look import QUIET, Style, axis, bar, figure, label, named_lines, style_of
+from txnlog.report.look import QUIET, Style, label, style_of
+from txnlog.report.spans import Span, apart, bars, line, note, stacked
 from txnlog.report.words import counted, lasting, moment, number
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 MOST_BARS = 25
-LINE_HEIGHT = 44
 YOUNG = Style(QUIET, "")
 
 
-class Span(NamedTuple):
-    """A stretch of a bar: from, to, and how it looks."""
-
-    line: int
-    start: Any
-    length: Any
-    style: Style
-    text: str = ""
-    hover: str = ""
-    opacity: float = 1.0
-
-
 def open_in(tables: Contents, partition: Partition) -> list[Row]:
-    """The open transactions of a partition, by start offset."""
-    return [row for row in tables.transactions if Partition.of(row) == partition]
+    """The open transactions of a partition, by start offset. `OptionError` where there are none."""
+    found = [row for row in tables.transactions if Partition.of(row) == partition]
+    if not found:
+        raise OptionError(f"nothing is open in {partition.topic}-{partition.number} of {partition.cluster}")
+    return found
 
 
 def by_offset(tables: Contents, partition: Partition) -> Figure:
@@ -47,12 +39,12 @@ def by_offset(tables: Contents, partition: Partition) -> Figure:
     spans = [*_log_spans(log, left), *(_offset_span(place, row) for place, row in enumerate(shown, 1))]
     if rest:
         spans.append(_rest_span(len(shown) + 1, rest, log["log_end_offset"]))
-    traces = [*_bars(spans, left, right), _markers(shown), _high_watermark(log)]
-    lines = [_line(log["last_stable_offset"], "dash"), _line(log["log_end_offset"], "solid")]
-    notes = [_note(log["last_stable_offset"], "last stable offset", "right" if _is_right(log, left, right) else "left")]
-    notes.append(_note(log["log_end_offset"], "log end", "right"))
-    return _stacked(
-        traces, ["log", *_names(shown, rest)], lines, _apart(notes), title="offset", range=[left, right], tickformat=","
+    traces = [*bars(spans, left, right), _markers(shown), _high_watermark(log)]
+    lines = [line(log["last_stable_offset"], "dash"), line(log["log_end_offset"], "solid")]
+    notes = [note(log["last_stable_offset"], "last stable offset", "right" if _is_right(log, left, right) else "left")]
+    notes.append(note(log["log_end_offset"], "log end", "right"))
+    return stacked(
+        traces, ["log", *_names(shown, rest)], lines, apart(notes), title="offset", range=[left, right], tickformat=","
     )
 
 
@@ -112,44 +104,6 @@ def _owner(row: Row) -> str:
     return str(row["transactional_id"] or f"producer {row['producer_id']}")
 
 
-def _bars(spans: list[Span], left: Any, right: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "y": [span.line],
-            "x": [span.length],
-            "base": [span.start],
-            "text": [span.text],
-            "textposition": "none",
-            "hovertext": [span.hover or span.text],
-            "hoverinfo": "text",
-            "width": 0.34,
-            "opacity": span.opacity,
-            "marker": bar(span.style),
-            "showlegend": False,
-        }
-        for span in spans
-    ] + [_texts([span for span in spans if span.text], left, right)]
-
-
-def _texts(spans: list[Span], left: Any, right: Any) -> dict[str, Any]:
-    """What the bars are, above each: within a short bar no text could be read. Those far right end at the edge."""
-    are_late = [2 * (span.start - left) > right - left for span in spans]
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [right if is_late else span.start for span, is_late in zip(spans, are_late, strict=True)],
-        "y": [span.line - 0.34 for span in spans],
-        "text": [span.text for span in spans],
-        "textposition": [f"middle {'left' if is_late else 'right'}" for is_late in are_late],
-        "textfont": {"size": 12},
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
 def _markers(shown: list[Row]) -> dict[str, Any]:
     marked = [(place, row) for place, row in enumerate(shown, 1) if row["last_marker_offset"] is not None]
     symbols = {"COMMIT": "triangle-up", "ABORT": "x"}
@@ -200,15 +154,15 @@ def by_time(tables: Contents, partition: Partition) -> Figure:
         spans.append(_rest_in_time(len(shown), rest))
     copied, since = found[0]["as_of"], found[0]["held_back_since"]
     left, right = _times(spans, copied)
-    lines, notes = [_line(copied, "solid")], [_note(copied, "copied", "right")]
+    lines, notes = [line(copied, "solid")], [note(copied, "copied", "right")]
     if since is not None and since < copied:
-        lines.append(_line(since, "dash"))
-        notes.insert(0, _note(since, "stands still since", "left"))
-    return _stacked(
-        _bars(spans, left, right),
+        lines.append(line(since, "dash"))
+        notes.insert(0, note(since, "stands still since", "left"))
+    return stacked(
+        bars(spans, left, right),
         _names(shown, rest),
         lines,
-        _apart(notes),
+        apart(notes),
         title="time (UTC)",
         type="date",
         range=[left, right],
@@ -257,37 +211,3 @@ def _rest_in_time(place: int, rest: list[Row]) -> Span:
 def _length(start: datetime, end: datetime) -> int:
     """Plotly counts the length of a bar on a time axis in milliseconds."""
     return max(0, (end - start) // timedelta(milliseconds=1))
-
-
-def _line(x: Any, dash: str) -> dict[str, Any]:
-    line = {"color": QUIET, "width": 2, "dash": dash}
-    return {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line}
-
-
-def _note(x: Any, text: str, anchor: str) -> dict[str, Any]:
-    return {"x": x, "xref": "x", "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": anchor, "text": text,
-            "showarrow": False, "font": {"size": 12}}  # fmt: skip
-
-
-def _apart(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each note on a line of its own: they may stand at the same place."""
-    return [note | {"yshift": 16 * (len(notes) - 1 - place)} for place, note in enumerate(notes)]
-
-
-def _stacked(
-    traces: list[dict[str, Any]],
-    names: list[str],
-    lines: list[dict[str, Any]],
-    notes: list[dict[str, Any]],
-    **x: Any,
-) -> Figure:
-    return figure(
-        traces,
-        100 + LINE_HEIGHT * len(names),
-        barmode="overlay",
-        shapes=lines,
-        annotations=notes,
-        margin={"l": 8, "r": 16, "t": 44, "b": 36},
-        xaxis=axis(nticks=6, **x),
-        yaxis=named_lines(names) | {"range": [len(names) - 0.5, -0.65]},
-    )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.report_tables import HOUR, NIGHT, night, transaction, written
+from txnlog.errors import OptionError
 from txnlog.report import contents, coverage, nights, overview, timeline
 from txnlog.report.contents import Contents, Partition
 from txnlog.report.look import ACTIONS
@@ -86,6 +87,11 @@ def test_the_overview_has_the_partitions_that_hold_back_most_and_the_sum_of_the_
     found = overview.held_back(tables(tmp_path, *rows))
     assert [bar.x[0] for bar in bars(found)][:2] == [17, 16]
     assert "2 more partitions, 3 records" in texts(found)
+
+
+def test_a_partition_in_which_nothing_is_open_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="nothing is open in stock-3 of payments"):
+        timeline.by_offset(tables(tmp_path, transaction()), Partition("payments", "stock", 3))
 
 
 def test_causes_are_counted_without_the_young_ones(tmp_path: Path) -> None:
