@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms bench mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-browser bench mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,7 +28,7 @@ run: $(READY) ## find the hanging transactions of data/samples, tables in build/
 	$(BIN)/txnlog detect data/samples --tables build/tables
 	$(BIN)/txnlog find-hanging --tables build/tables
 
-test: $(READY) ## all tests but the two kinds below; ARGS="-k words" for some
+test: $(READY) ## all tests but the kinds below; ARGS="-k words" for some
 	$(BIN)/pytest $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; a quarter of an hour
@@ -36,6 +36,9 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
+
+test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
+	$(BIN)/pytest -m browser $(ARGS)
 
 bench: $(READY) ## measure speed and memory against Kafka's own tool; a quarter of an hour; ARGS="--rounds 1" for a look
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)

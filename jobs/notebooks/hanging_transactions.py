@@ -1,13 +1,21 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # Hanging Kafka transactions: five questions about one dump
+# MAGIC # Hanging Kafka transactions: ten questions about one dump
 # MAGIC
-# MAGIC Each is asked twice, in SQL and in PySpark; both give the same rows. The notebook reads files and tables and
-# MAGIC runs `txnlog detect` if you let it; it never talks to a Kafka cluster.
+# MAGIC Each is asked twice, in SQL and in PySpark; both give the same rows, and a plot shows them. The notebook reads
+# MAGIC files and tables and runs `txnlog detect` if you let it; it never talks to a Kafka cluster.
+# MAGIC
+# MAGIC | to know | ask |
+# MAGIC |---|---|
+# MAGIC | what to do now | 1 what hangs, 2 what it holds back |
+# MAGIC | how it came about | 3 late writes, 4 one id's history, 6 what was open when, 7 how long others took, 8 who was fenced |
+# MAGIC | how far to trust it | 5 is the dump whole, 9 do the copies agree |
+# MAGIC | whether it gets worse | 10 the nights |
 # MAGIC
 # MAGIC It runs on classic, standard and serverless compute with `txnlog` installed (`%pip install` of the wheel), and
 # MAGIC outside Databricks as a script: `python jobs/notebooks/hanging_transactions.py`. There its parameters are the
-# MAGIC variables `TXNLOG_DUMP`, `TXNLOG_TABLES`, `TXNLOG_DETECT` and `TXNLOG_TRANSACTIONAL_ID`.
+# MAGIC variables `TXNLOG_DUMP`, `TXNLOG_TABLES`, `TXNLOG_DETECT`, `TXNLOG_TRANSACTIONAL_ID` and `TXNLOG_PLOTS`.
+# MAGIC Plots need the extra `notebook`: `pip install 'txnlog[notebook]'`.
 # MAGIC
 # MAGIC | parameter | meaning |
 # MAGIC |---|---|
@@ -15,21 +23,25 @@
 # MAGIC | `tables` | where the Delta tables are: a folder, a URI, or `catalog.schema` |
 # MAGIC | `detect` | `yes`: run `txnlog detect` first; `no`: the tables have this dump already |
 # MAGIC | `transactional_id` | whose history question 4 shows; empty: that of the first hanging transaction |
+# MAGIC | `plots` | outside a notebook: the folder that the plots go to |
 
 # COMMAND ----------
 
 import os
+from pathlib import Path
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.config import detect_options
 from txnlog.job import run
+from txnlog.report import charts, contents, coverage, nights, overview
 from txnlog.session import session
 from txnlog.sources import reading
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 IN_DATABRICKS = "DATABRICKS_RUNTIME_VERSION" in os.environ
+IN_NOTEBOOK = IN_DATABRICKS or "get_ipython" in globals()
 
 
 def parameter(name: str, default: str) -> str:
@@ -46,6 +58,20 @@ def show(frame: DataFrame) -> None:
         display(frame)
     else:
         frame.show(50, truncate=False)
+
+
+plots = {}
+
+
+def plot(name: str, figure: object) -> None:
+    """A figure of Plotly below the cell; outside a notebook, in a file."""
+    plots[name] = figure
+    if IN_NOTEBOOK:
+        figure.show()
+        return
+    folder = Path(parameter("plots", "build/notebook-plots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.write_html(folder / f"{name}.html", include_plotlyjs="directory")
 
 
 spark = session("txnlog-notebook")
@@ -111,6 +137,9 @@ transaction_states = reading.transaction_states(spark, dump).join(
     F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi"
 )
 
+# What the figures of the HTML report are made of: the latest night of each cluster in these tables.
+report = contents.of_spark(spark, tables)
+
 latest_run.createOrReplaceTempView("latest_run")
 open_transactions.createOrReplaceTempView("open_transactions")
 dump_files.createOrReplaceTempView("dump_files")
@@ -156,6 +185,10 @@ show(hanging)
 
 # COMMAND ----------
 
+plot("1-causes", overview.causes(report))
+
+# COMMAND ----------
+
 # MAGIC %md
 # MAGIC ## 2. What holds back each partition?
 # MAGIC
@@ -187,6 +220,10 @@ held_back = (
     .orderBy("topic", "partition")
 )
 show(held_back)
+
+# COMMAND ----------
+
+plot("2-held-back", overview.held_back(report))
 
 # COMMAND ----------
 
@@ -260,6 +297,12 @@ show(late_writes)
 
 # COMMAND ----------
 
+late = late_writes.collect()
+names = [f"{row.topic}-{row.partition} at {row.first_offset}" for row in late]
+plot("3-late-writes", charts.bars(names, [row.records for row in late], "records written after the end"))
+
+# COMMAND ----------
+
 # MAGIC %md
 # MAGIC ## 4. What does the coordinator say of one transactional id, over time?
 # MAGIC
@@ -298,6 +341,11 @@ history = (
     .orderBy("offset")
 )
 show(history)
+
+# COMMAND ----------
+
+states = [(row.written, row.state) for row in history.collect() if row.state is not None]
+plot("4-history", charts.steps({transactional_id: states}, "state"))
 
 # COMMAND ----------
 
@@ -344,12 +392,55 @@ show(troubles)
 
 # COMMAND ----------
 
+plot("5-coordinators", coverage.coordinators(report))
+
+# COMMAND ----------
+
 # MAGIC %md
-# MAGIC ## Open transactions over time
+# MAGIC ## 6. How many transactions were open when?
 # MAGIC
 # MAGIC Each transaction counts from its first batch to its marker. Markers are stamped by brokers, data by its producer:
 # MAGIC a start is moved to the latest marker before it in the same log where the producer's time lies before that. A line
 # MAGIC that does not come down to zero at the right edge is what is still open at the end of the dump.
+
+# COMMAND ----------
+
+transactions_sql = spark.sql("""
+    WITH numbered AS (
+        SELECT *,
+               count(marker_type) OVER (
+                   PARTITION BY cluster, topic, partition, producer_id ORDER BY base_offset
+                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS number,
+               max(CASE WHEN marker_type IS NOT NULL THEN max_timestamp END) OVER (
+                   PARTITION BY cluster, topic, partition ORDER BY base_offset) AS broker_time
+        FROM log
+        WHERE is_transactional AND producer_id >= 0 AND (NOT is_control OR marker_type IS NOT NULL)
+    ), stretched AS (
+        SELECT cluster, topic, partition, producer_id, number,
+               min(CASE WHEN marker_type IS NULL THEN greatest(max_timestamp, broker_time) END) AS opened,
+               min(CASE WHEN marker_type IS NOT NULL THEN max_timestamp END) AS closed
+        FROM numbered GROUP BY ALL
+    )
+    SELECT cluster, topic, partition, producer_id,
+           least(opened, closed, unix_millis(as_of_to)) AS opened, closed
+    FROM stretched JOIN latest_run USING (cluster)
+    WHERE least(opened, closed, unix_millis(as_of_to)) >= 0
+""")
+transactions_sql.createOrReplaceTempView("transactions")
+open_over_time_sql = spark.sql("""
+    WITH change AS (
+        SELECT cluster, opened AS moment, 1 AS change FROM transactions
+        UNION ALL SELECT cluster, closed, -1 FROM transactions WHERE closed IS NOT NULL
+    ), bounds AS (
+        SELECT greatest(1000, (max(moment) - min(moment)) DIV 500) AS width FROM change
+    )
+    SELECT cluster, timestamp_millis(moment - moment % width) AS moment,
+           sum(sum(change)) OVER (PARTITION BY cluster ORDER BY moment - moment % width) AS open
+    FROM change CROSS JOIN bounds
+    GROUP BY cluster, moment - moment % width
+    ORDER BY cluster, moment
+""")
+show(open_over_time_sql)
 
 # COMMAND ----------
 
@@ -382,20 +473,185 @@ open_over_time = (
     .select("cluster", F.timestamp_millis("moment").alias("moment"), F.sum("change").over(so_far).alias("open"))
     .orderBy("cluster", "moment")
 )
+show(open_over_time)
 
 # COMMAND ----------
 
-try:
-    from matplotlib import pyplot
-except ImportError:
-    figure = None
-    show(open_over_time)
-else:
-    figure, axes = pyplot.subplots(figsize=(10, 3))
-    points = open_over_time.collect()
-    for cluster in sorted({point.cluster for point in points}):
-        steps = [point for point in points if point.cluster == cluster]
-        axes.step([step.moment for step in steps], [step.open for step in steps], where="post", label=cluster)
-    axes.set(ylabel="open transactions", ylim=(0, None))
-    axes.legend(loc="upper left")
-    pyplot.show()
+lines: dict[str, list] = {}
+for point in open_over_time.collect():
+    lines.setdefault(point.cluster, []).append((point.moment, point.open))
+plot("6-open-over-time", charts.steps(lines, "open transactions"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 7. How long did the transactions that ended take?
+# MAGIC
+# MAGIC From the first batch to the marker, per topic. What hangs is to be held against this: a topic whose transactions
+# MAGIC take seconds has no use for a timeout of fifteen minutes.
+
+# COMMAND ----------
+
+durations_sql = spark.sql("""
+    SELECT topic, count(*) AS ended, min(closed - opened) AS shortest_ms,
+           percentile_approx(closed - opened, 0.5) AS median_ms, max(closed - opened) AS longest_ms
+    FROM transactions WHERE closed IS NOT NULL
+    GROUP BY topic ORDER BY longest_ms DESC, topic
+""")
+show(durations_sql)
+
+# COMMAND ----------
+
+taken = F.col("closed") - F.col("opened")
+durations = (
+    transactions.where("closed IS NOT NULL")
+    .groupBy("topic")
+    .agg(
+        F.count("*").alias("ended"),
+        F.min(taken).alias("shortest_ms"),
+        F.percentile_approx(taken, 0.5).alias("median_ms"),
+        F.max(taken).alias("longest_ms"),
+    )
+    .orderBy(F.desc("longest_ms"), "topic")
+)
+show(durations)
+
+# COMMAND ----------
+
+slowest = durations.collect()
+plot("7-durations", charts.bars([row.topic for row in slowest], [row.longest_ms for row in slowest], "longest, ms"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 8. Whose producers were fenced or replaced?
+# MAGIC
+# MAGIC The coordinator raises the epoch of an id whenever a producer starts anew, and, with transactions of version 2,
+# MAGIC after each transaction. An id with many epochs or several producer ids and few transactions restarts a lot, or runs
+# MAGIC twice at once: that is how zombies come about.
+
+# COMMAND ----------
+
+epochs_sql = spark.sql("""
+    SELECT cluster, transactional_id, count(DISTINCT producer_id) AS producer_ids,
+           count(DISTINCT producer_id, producer_epoch) AS epochs,
+           count_if(state IN ('CompleteCommit', 'CompleteAbort')) AS transactions
+    FROM transaction_states WHERE problem IS NULL AND NOT is_tombstone
+    GROUP BY cluster, transactional_id
+    HAVING epochs > 1
+    ORDER BY epochs DESC, cluster, transactional_id
+""")
+show(epochs_sql)
+
+# COMMAND ----------
+
+epochs = (
+    transaction_states.where("problem IS NULL AND NOT is_tombstone")
+    .groupBy("cluster", "transactional_id")
+    .agg(
+        F.count_distinct("producer_id").alias("producer_ids"),
+        F.count_distinct("producer_id", "producer_epoch").alias("epochs"),
+        F.count_if(F.col("state").isin("CompleteCommit", "CompleteAbort")).alias("transactions"),
+    )
+    .where("epochs > 1")
+    .orderBy(F.desc("epochs"), "cluster", "transactional_id")
+)
+show(epochs)
+
+# COMMAND ----------
+
+fenced = epochs.collect()
+plot("8-epochs", charts.bars([row.transactional_id for row in fenced], [row.epochs for row in fenced], "epochs"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 9. Do the copies of a partition agree?
+# MAGIC
+# MAGIC Where brokers were copied at different times, or a follower lags, their logs end at different offsets. A copy that
+# MAGIC ends early may lack a marker; the one that was believed is the one to look into.
+
+# COMMAND ----------
+
+lags_sql = spark.sql("""
+    WITH ends AS (
+        SELECT cluster, topic, partition, log_dir, max(last_offset) + 1 AS log_end_offset
+        FROM dump_files WHERE kind = 'segment' AND last_offset IS NOT NULL
+        GROUP BY cluster, topic, partition, log_dir
+    )
+    SELECT cluster, topic, partition, count(*) AS copies,
+           max_by(log_dir, struct(log_end_offset, log_dir)) AS longest,
+           max(log_end_offset) - min(log_end_offset) AS offsets_behind
+    FROM ends GROUP BY cluster, topic, partition
+    HAVING copies > 1
+    ORDER BY offsets_behind DESC, cluster, topic, partition
+""")
+show(lags_sql)
+
+# COMMAND ----------
+
+lags = (
+    dump_files.where("kind = 'segment' AND last_offset IS NOT NULL")
+    .groupBy(*PARTITION, "log_dir")
+    .agg((F.max("last_offset") + 1).alias("log_end_offset"))
+    .groupBy(*PARTITION)
+    .agg(
+        F.count("*").alias("copies"),
+        F.max_by("log_dir", F.struct("log_end_offset", "log_dir")).alias("longest"),
+        (F.max("log_end_offset") - F.min("log_end_offset")).alias("offsets_behind"),
+    )
+    .where("copies > 1")
+    .orderBy(F.desc("offsets_behind"), *PARTITION)
+)
+show(lags)
+
+# COMMAND ----------
+
+behind = lags.collect()
+names = [f"{row.topic}-{row.partition}" for row in behind]
+plot("9-copies", charts.bars(names, [row.offsets_behind for row in behind], "offsets that the shortest copy lacks"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 10. How do the nights compare?
+# MAGIC
+# MAGIC One row a cluster and as-of, over all dumps in the tables; of runs over the same dump the last one counts.
+
+# COMMAND ----------
+
+table(tables.sql_name(RUNS)).createOrReplaceTempView("runs")
+compared_sql = spark.sql("""
+    SELECT cluster, as_of_to, open_transactions, late_transactions, abort_candidates, undetermined,
+           coordinator_partitions_missing, longest_open_ms
+    FROM (SELECT *, row_number() OVER (PARTITION BY cluster, as_of_to ORDER BY finished_at DESC) AS age FROM runs)
+    WHERE age = 1
+    ORDER BY cluster, as_of_to
+""")
+show(compared_sql)
+
+# COMMAND ----------
+
+same_dump = Window.partitionBy("cluster", "as_of_to").orderBy(F.desc("finished_at"))
+compared = (
+    table(tables.sql_name(RUNS))
+    .withColumn("age", F.row_number().over(same_dump))
+    .where("age = 1")
+    .select(
+        "cluster",
+        "as_of_to",
+        "open_transactions",
+        "late_transactions",
+        "abort_candidates",
+        "undetermined",
+        "coordinator_partitions_missing",
+        "longest_open_ms",
+    )
+    .orderBy("cluster", "as_of_to")
+)
+show(compared)
+
+# COMMAND ----------
+
+for cluster in report.latest:
+    plot(f"10-nights-{len(plots)}", nights.compared(report, cluster))

@@ -15,6 +15,7 @@ from txnlog.commands import (
     find_hanging,
     list_transactions,
     metrics,
+    report,
     verify,
 )
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
@@ -30,6 +31,7 @@ COMMANDS: tuple[Command, ...] = (
     describe.COMMAND,
     describe_producers.COMMAND,
     explain.COMMAND,
+    report.COMMAND,
     metrics.COMMAND,
 )
 

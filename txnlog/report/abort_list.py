@@ -74,10 +74,10 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
         arguments += ["--coordinator-epoch", str(max(0, row["coordinator_epoch"]))]
     else:
         arguments += ["--start-offset", str(row["start_offset"])]
-    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {" ".join(map(_word, arguments))}'
+    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {" ".join(map(word, arguments))}'
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """A text as one word of bash, of characters that change nothing on a terminal: people read the list first."""
     if text.isprintable():
         return shlex.quote(text)

@@ -26,9 +26,13 @@ def printable(value: Any) -> str:
     """A value as one line of text that changes nothing on a terminal: control and direction characters escaped."""
     if value is None:
         return ""
+    text = str(plain(value))
+    # Nearly all are, and rows come by the ten thousand.
+    if text.isprintable():
+        return text
     return "".join(
         character if unicodedata.category(character)[0] not in "CZ" or character == " " else _escaped(character)
-        for character in str(plain(value))
+        for character in text
     )
 
 

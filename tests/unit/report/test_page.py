@@ -1,0 +1,179 @@
+"""The HTML report: one file that needs nothing else, and in which no name is anything but text."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report_tables import file, night, transaction, written
+from txnlog.cli import main
+from txnlog.report import contents, page
+from txnlog.report.words import lasting, short, size
+from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
+
+ROOT = Path(__file__).parents[3]
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e{{ 7 * 7 }}"
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and texts, as a browser finds them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def rendered(folder: Path, *rows: dict[str, Any], **run: Any) -> str:
+    return page.rendered(
+        contents.of_tables(written(folder, rows, [night(**run)], [file(cluster=run.get("cluster", "payments"))])),
+        "tables",
+    )
+
+
+def told(text: str) -> str:
+    """The words of a page, with one space between any two."""
+    return " ".join("".join(Elements(text).texts).split())
+
+
+def data(text: str, name: str) -> Any:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_no_element_comes_from_elsewhere(tmp_path: Path) -> None:
+    found = Elements(rendered(tmp_path, transaction()))
+    links = [values[name] for _, values in found.tags for name in ("src", "href", "action") if name in values]
+    assert [link for link in links if link and not link.startswith(("#", "data:,"))] == []
+
+
+def test_hostile_names_are_text_and_nothing_else(tmp_path: Path) -> None:
+    names = {"transactional_id": HOSTILE, "reason": HOSTILE, "cluster": HOSTILE, "opened_file": HOSTILE}
+    plain = Elements(rendered(tmp_path / "plain", transaction()))
+    found = Elements(rendered(tmp_path / "hostile", transaction(HOSTILE, **names), cluster=HOSTILE, dump=HOSTILE))
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
+    assert any(HOSTILE.replace("\u202e", "\\u202e") in text for text in found.texts)
+
+
+def test_nothing_in_the_page_turns_the_direction_of_what_follows(tmp_path: Path) -> None:
+    assert "\u202e" not in rendered(tmp_path, transaction(HOSTILE, transactional_id=HOSTILE))
+
+
+def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_loaded(tmp_path: Path) -> None:
+    found = Elements(rendered(tmp_path, transaction()))
+    (policy,) = [str(values["content"]) for _, values in found.tags if values.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_the_headline_says_how_much_stands_still_and_what_is_oldest(tmp_path: Path) -> None:
+    rows = [
+        transaction(held_back_records=1_000),
+        transaction("stock", 4, open_for_ms=90_000_000, held_back_records=234),
+    ]
+    text = told(rendered(tmp_path, *rows))
+    assert "2 partitions stand still" in text
+    assert "hold back 1 234 records" in text
+    assert "The oldest has been open for 1 d 1 h: stock-4" in text
+
+
+def test_without_anything_late_the_page_says_so_and_that_the_dump_is_not_whole(tmp_path: Path) -> None:
+    row = transaction(late=False, action="WAIT", cause="ONGOING")
+    words = told(rendered(tmp_path, row, coordinator_partitions_missing=3, bytes_damaged=2_048))
+    assert "Nothing hangs" in words
+    assert "it lacks 3 partitions of __transaction_state. 2.0 KiB of it are damaged." in words
+
+
+def test_an_abort_is_shown_with_its_checks_and_committed_data_without_any(tmp_path: Path) -> None:
+    keep = transaction("kept", cause="MARKER_LOST_COMMIT", action="KEEP")
+    texts = Elements(rendered(tmp_path, transaction("orders", 3, 42), keep)).texts
+    commands = [text for text in texts if text.startswith("kafka-transactions.sh")]
+    aborts = [command for command in commands if " abort " in command]
+    assert [command.split(" abort ")[1] for command in aborts] == ["--topic orders --partition 3 --start-offset 42"]
+    checks = [command for command in commands if "describe-producers" in command]
+    assert len(checks) == 2
+
+
+def test_every_row_and_every_column_is_in_the_page(tmp_path: Path) -> None:
+    rows = [transaction(start=number, producer_id=number) for number in range(120)]
+    table = data(rendered(tmp_path, *rows), "rows")["transactions"]
+    assert table["rows"] == 120
+    by_title = {column["title"]: column for column in table["columns"]}
+    assert len(by_title) == len(columns_of(OPEN_TRANSACTIONS))
+    assert by_title["start offset"]["values"] == list(range(120))
+    assert by_title["topic"] | {"index": 0} == {
+        "title": "topic", "kind": "text", "shown": True, "values": ["orders"], "index": 0,
+    }  # fmt: skip
+
+
+def test_partitions_beyond_those_with_timelines_are_in_the_tables(tmp_path: Path) -> None:
+    rows = [transaction(f"t{number}") for number in range(page.DETAILED + 5)]
+    text = rendered(tmp_path, *rows)
+    assert len([name for name in data(text, "figures") if name.startswith("offsets-")]) == page.DETAILED
+    assert data(text, "rows")["standing"]["rows"] == page.DETAILED + 5
+    assert "Timelines of 5 more partitions are not in this file" in text
+
+
+def test_the_files_of_the_page_are_package_data() -> None:
+    packaging = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    patterns = packaging["tool"]["setuptools"]["package-data"]["txnlog"]
+    shipped = {path for pattern in patterns for path in (ROOT / "txnlog").glob(pattern)}
+    assert {path.name for path in shipped} >= {"report.html.j2", "style.css", "script.js"}
+
+
+def test_the_command_writes_the_page_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = written(tmp_path / "tables", [transaction()], [night()])
+    place = tmp_path / "report.html"
+    assert main(["report", "--tables", root.text, "--html", str(place)]) == 0
+    assert capsys.readouterr().out.startswith(f"report: {place} (")
+    assert place.read_text("utf-8").lstrip().startswith("<!doctype html>")
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = written(tmp_path / "tables", [], [])
+    assert main(["report", "--tables", root.text, "--html", str(tmp_path / "no" / "r.html")]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "the report cannot be written there: No such file or directory" in error
+
+
+@pytest.mark.parametrize(("package", "name"), [("plotly", "Plotly"), ("jinja2", "Jinja")])
+def test_a_missing_package_is_one_clear_line(tmp_path: Path, package: str, name: str) -> None:
+    root = written(tmp_path / "tables", [transaction()], [night()])
+    # None in sys.modules is how Python says that a package is not there.
+    script = (
+        f"import sys; sys.modules[{package!r}] = None; from txnlog.cli import main;"
+        f"sys.exit(main(['report', '--tables', {root.text!r}, '--html', {str(tmp_path / 'r.html')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert re.fullmatch(rf"txnlog: .* needs? {name}: pip install 'txnlog\[report\]'\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [(None, "unknown"), (0, "less than 1 s"), (61_000, "1 min 1 s"), (90_061_000, "1 d 1 h"), (3_600_000, "1 h")],
+)
+def test_durations_have_their_two_largest_units(milliseconds: int | None, words: str) -> None:
+    assert lasting(milliseconds) == words
+
+
+def test_sizes_and_names_stay_short() -> None:
+    assert [size(value) for value in (512, 2_048, 5 << 40)] == ["512 B", "2.0 KiB", "5.0 TiB"]
+    assert short("a" * 20 + "b" * 20, 11) == "aaaaa…bbbbb"

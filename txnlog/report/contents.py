@@ -1,0 +1,156 @@
+"""What the tables say of the latest dumps, as rows: the input of the HTML report and of all its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from txnlog.report.advice import urgency
+from txnlog.report.reading import rows
+from txnlog.sources.inventory import NOT_READ
+from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = dict[str, Any]
+# A table and a condition in SQL that delta-rs and Spark both understand, to the rows that meet it.
+Reader = Callable[[Table, str], list[Row]]
+COORDINATORS = "topic = '__transaction_state' AND kind = 'segment'"
+
+
+class Partition(NamedTuple):
+    """A partition of a cluster."""
+
+    cluster: str
+    topic: str
+    number: int
+
+    @staticmethod
+    def of(row: Row) -> Partition:
+        """The partition that a row is about."""
+        return Partition(row["cluster"], row["topic"], row["partition"])
+
+
+class Standstill(NamedTuple):
+    """A partition with hanging transactions, and all that is open in it, by start offset."""
+
+    partition: Partition
+    transactions: list[Row]
+
+    @property
+    def first(self) -> Row:
+        """The hanging transaction that starts first: the one to deal with."""
+        return next(row for row in self.transactions if hangs(row))
+
+    @property
+    def hanging(self) -> list[Row]:
+        """Those that hang."""
+        return [row for row in self.transactions if hangs(row)]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Rows of the tables, with the columns of docs/tables.md and instants in UTC.
+
+    `nights` are rows of `runs`, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
+    latest night of each cluster, `previous` those of the night before it. `files` are those files of the latest night
+    that are not as they should be, `coordinators` all segments of `__transaction_state`.
+    """
+
+    nights: list[Row]
+    transactions: list[Row]
+    previous: list[Row]
+    files: list[Row]
+    coordinators: list[Row]
+
+    @property
+    def latest(self) -> dict[str, Row]:
+        """The latest night of each cluster."""
+        return {night["cluster"]: night for night in self.nights}
+
+    def standstills(self) -> list[Standstill]:
+        """The partitions with hanging transactions: by what is to be done, then by the records held back."""
+        groups: dict[Partition, list[Row]] = {}
+        for row in self.transactions:
+            groups.setdefault(Partition.of(row), []).append(row)
+        found = [Standstill(*group) for group in groups.items() if any(map(hangs, group[1]))]
+        return sorted(found, key=_rank)
+
+
+def hangs(row: Row) -> bool:
+    """Whether a transaction is late, or may be: its age cannot be known."""
+    return row["late"] is not False
+
+
+def of_tables(tables: Root | str) -> Contents:
+    """The contents of tables in a folder or at a URI, read without Spark. `TableError` where they cannot be read."""
+    root = tables if isinstance(tables, Root) else Root(tables)
+    return _contents(lambda table, where: rows(root, table, where))
+
+
+def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
+    """The contents of tables that Spark can read: those of a catalog, too."""
+    root = tables if isinstance(tables, Root) else Root(tables)
+
+    def read(table: Table, where: str) -> list[Row]:
+        found = spark.sql(f"SELECT * FROM {root.sql_name(table)} WHERE {where}").collect()
+        return [_in_utc(row.asDict(recursive=True)) for row in found]
+
+    return _contents(read)
+
+
+def _in_utc(row: Row) -> Row:
+    """Spark hands out instants without a zone, in that of the process."""
+    return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
+
+
+def _contents(read: Reader) -> Contents:
+    nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
+    latest = {night["cluster"]: night for night in nights}
+    before = {night["cluster"]: night for night in nights if night is not latest[night["cluster"]]}
+    opened = read(OPEN_TRANSACTIONS, _since([*latest.values(), *before.values()]))
+    is_wanted = f"(problem IS NOT NULL OR bytes_damaged > 0 OR ({COORDINATORS}))"
+    files = list(_within(read(DUMP_FILES, f"{_since(latest.values())} AND {is_wanted}"), latest))
+    return Contents(
+        nights,
+        sorted(_within(opened, latest), key=_place),
+        sorted(_within(opened, before), key=_place),
+        sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
+        [file for file in files if file["topic"] == "__transaction_state" and file["kind"] == "segment"],
+    )
+
+
+def _nights(runs: list[Row]) -> list[Row]:
+    """One row a cluster and as-of, the oldest first: of runs over the same dump the last one counts."""
+    by_night = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
+    return [by_night[night] for night in sorted(by_night)]
+
+
+def _since(nights: Iterable[Row]) -> str:
+    """The condition that leaves out what is older than all of these nights."""
+    earliest = min((night["as_of_from"] for night in nights), default=None)
+    return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
+
+
+def _within(found: list[Row], nights: dict[str, Row]) -> Iterable[Row]:
+    for row in found:
+        night = nights.get(row["cluster"])
+        if night is not None and night["as_of_from"] <= row["as_of"] <= night["as_of_to"]:
+            yield row
+
+
+def _is_trouble(file: Row) -> bool:
+    """Files that have no place in a dump are no trouble: txnlog leaves them alone on purpose."""
+    return bool(file["bytes_damaged"]) or file["problem"] not in (None, NOT_READ)
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return (*Partition.of(row), row["start_offset"], row["producer_id"])
+
+
+def _rank(standstill: Standstill) -> tuple[Any, ...]:
+    first = standstill.first
+    return (urgency(first["action"]), -first["held_back_records"], standstill.partition)

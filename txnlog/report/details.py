@@ -1,0 +1,70 @@
+"""One partition that stands still, as the report shows it: timelines, evidence, commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from txnlog.report import timeline
+from txnlog.report.abort_list import command, word
+from txnlog.report.advice import ADVICE, CAUSES
+from txnlog.report.contents import Contents, Row, Standstill, hangs
+from txnlog.report.output import printable
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+# As many as the timeline shows; the table of all transactions has the others.
+MOST_ROWS = timeline.MOST_BARS
+MOST_COMMANDS = 10
+TOOL = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER"'
+
+
+def detail(tables: Contents, standstill: Standstill, place: int, figures: dict[str, Figure]) -> dict[str, Any]:
+    """What the template shows of a partition; its two timelines are put into `figures`."""
+    figures[f"offsets-{place}"] = timeline.by_offset(tables, standstill.partition)
+    figures[f"times-{place}"] = timeline.by_time(tables, standstill.partition)
+    first = standstill.first
+    return {
+        "place": place,
+        "partition": standstill.partition,
+        "first": first,
+        "advice": ADVICE.get(first["action"], ""),
+        "meaning": CAUSES.get(first["cause"], ""),
+        "hanging": len(standstill.hanging),
+        "open": len(standstill.transactions),
+        "rows": [_row(row) for row in standstill.transactions[:MOST_ROWS]],
+        "checks": _checks(first),
+        "commands": _commands(standstill),
+    }
+
+
+def _row(row: Row) -> Row:
+    return row | {"evidence": evidence(row), "hangs": hangs(row)}
+
+
+def evidence(row: Row) -> list[str]:
+    """Where the proof of a verdict stands in the dump, a line a piece."""
+    found = [f"opened in {printable(row['opened_file'])} at byte {row['opened_position']}"]
+    if row["last_marker_offset"] is not None:
+        where = f" in {printable(row['last_marker_file'])}" if row["last_marker_file"] else ""
+        found.append(f"{row['last_marker_type'] or 'marker'} before it at offset {row['last_marker_offset']}{where}")
+    if row["evidence_file"]:
+        found.append(
+            f"coordinator {row['evidence_state']} at offset {row['evidence_offset']} of"
+            f" {printable(row['evidence_file'])}"
+        )
+    return found
+
+
+def _checks(row: Row) -> list[str]:
+    """Commands that only look, at the live cluster."""
+    found = [f"{TOOL} describe-producers --topic {word(row['topic'])} --partition {row['partition']}"]
+    if row["transactional_id"]:
+        found.append(f"{TOOL} describe --transactional-id {word(row['transactional_id'])}")
+    return found
+
+
+def _commands(standstill: Standstill) -> list[str]:
+    """Commands that change something; none where nothing is to be aborted."""
+    aborts = [row for row in standstill.hanging if row["action"] == "ABORT"]
+    return [command(row) for row in aborts[:MOST_COMMANDS]]

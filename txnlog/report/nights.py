@@ -1,0 +1,67 @@
+"""How the nights compare: what each run found, and what came and went since the last one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from txnlog.report.contents import Contents, Row, hangs
+from txnlog.report.look import axis, figure, label
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+# More would be a grey band; the table of `runs` has them all.
+MOST_NIGHTS = 90
+LINES = (
+    ("late_transactions", "late", "#d1402f", "solid", "circle"),
+    ("abort_candidates", "to abort", "#b86e00", "dash", "x"),
+    ("undetermined", "undetermined", "#76808b", "dot", "square-open"),
+)
+
+
+class Changes(NamedTuple):
+    """Hanging transactions that the latest night of a cluster shows and the one before does not, and the reverse."""
+
+    appeared: list[Row]
+    gone: list[Row]
+    stayed: int
+
+
+def compared(tables: Contents, cluster: str) -> Figure:
+    """Late transactions, aborts and undetermined ones of a cluster, night by night."""
+    nights = [night for night in tables.nights if night["cluster"] == cluster][-MOST_NIGHTS:]
+    times = [night["as_of_to"].strftime("%Y-%m-%d %H:%M:%S") for night in nights]
+    return figure(
+        [_line([night[column] for night in nights], times, *look) for column, *look in LINES],
+        260,
+        xaxis=axis("as of (UTC)", type="date", nticks=6),
+        yaxis=axis("transactions", rangemode="tozero", tickformat=",d", nticks=6),
+        hovermode="x unified",
+    )
+
+
+def _line(values: list[int], times: list[str], name: str, colour: str, dash: str, symbol: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": label(name),
+        "x": times,
+        "y": values,
+        "line": {"color": colour, "dash": dash, "width": 2},
+        "marker": {"symbol": symbol, "size": 9, "color": colour},
+    }
+
+
+def changes(tables: Contents, cluster: str) -> Changes:
+    """What came and what went between the last two nights of a cluster."""
+    now = {_key(row): row for row in tables.transactions if row["cluster"] == cluster and hangs(row)}
+    before = {_key(row): row for row in tables.previous if row["cluster"] == cluster and hangs(row)}
+    return Changes(
+        [row for key, row in now.items() if key not in before],
+        [row for key, row in before.items() if key not in now],
+        len(now.keys() & before.keys()),
+    )
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return (row["topic"], row["partition"], row["producer_id"], row["start_offset"])

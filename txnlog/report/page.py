@@ -1,0 +1,173 @@
+"""`txnlog report`: all that the tables say of the latest dumps as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import txnlog
+from txnlog.errors import SetupError
+from txnlog.report import coverage, nights, overview, page_tables, words
+from txnlog.report.advice import ADVICE, CAUSES, urgency
+from txnlog.report.contents import Contents, Standstill
+from txnlog.report.details import detail
+from txnlog.report.output import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from plotly.graph_objects import Figure
+
+FILES = resources.files("txnlog.report") / "page_files"
+# Each has a timeline of some kilobytes; the tables have all the others.
+DETAILED = 40
+# Clusters with a chart of their nights; as above.
+COMPARED = 12
+
+
+def rendered(tables: Contents, source: str) -> str:
+    """The report as HTML. `source` names the tables in the commands that it shows.
+
+    Raises `SetupError` where Jinja or Plotly is missing.
+    """
+    environment = _environment()
+    figures: dict[str, Figure] = {}
+    view = _view(tables, source, figures)
+    scripts = {"plotly": _plotly(), "script": _file("script.js")}
+    return environment.get_template("report.html.j2").render(
+        view,
+        figures={name: json.loads(figure.to_json()) for name, figure in figures.items()},
+        tables={table.name: table.data() for table in view["paged"].values()},
+        style=_file("style.css"),
+        hashes=[_hash(script) for script in scripts.values()],
+        **scripts,
+    )
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise SetupError("the report needs Jinja: pip install 'txnlog[report]'") from error
+    environment = Environment(
+        autoescape=True,
+        loader=FunctionLoader(_file),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": words.number,
+        "lasting": words.lasting,
+        "moment": words.moment,
+        "size": words.size,
+        "name": printable,
+    }
+    environment.globals["counted"] = words.counted
+    return environment
+
+
+def _file(name: str) -> str:
+    return (FILES / name).read_text("utf-8")
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise SetupError("the report needs Plotly: pip install 'txnlog[report]'") from error
+    return str(get_plotlyjs())
+
+
+def _hash(script: str) -> str:
+    """What the page's Content-Security-Policy names a script by: no other one can run in it."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str, Any]:
+    """What the template shows; each figure that it has a place for is put into `figures`."""
+    standstills = tables.standstills()
+    if standstills:
+        figures |= {"held-back": overview.held_back(tables), "causes": overview.causes(tables)}
+    details = [detail(tables, each, place, figures) for place, each in enumerate(standstills[:DETAILED], 1)]
+    lacks = _lacks(tables, figures)
+    paged = (page_tables.standing(standstills), page_tables.files(tables), page_tables.transactions(tables))
+    return {
+        "version": txnlog.__version__,
+        "generated": datetime.now(UTC),
+        "source": printable(source),
+        "headline": _headline(tables, standstills),
+        "plan": _plan(standstills),
+        "clusters": [_cluster(night, standstills) for night in tables.latest.values()],
+        "causes": overview.by_cause(tables),
+        "meanings": CAUSES,
+        "details": details,
+        "undetailed": max(0, len(standstills) - DETAILED),
+        "compared": _compared(tables, figures),
+        "lacks": lacks,
+        "paged": {table.name: table for table in paged},
+    }
+
+
+def _headline(tables: Contents, standstills: list[Standstill]) -> dict[str, Any]:
+    """The few numbers that an operator needs first."""
+    hanging = [row for each in standstills for row in each.hanging]
+    aged = [row for row in hanging if row["open_for_ms"] is not None]
+    return {
+        "partitions": len(standstills),
+        "transactions": len(hanging),
+        "clusters": len({each.partition.cluster for each in standstills}),
+        "records": sum(each.first["held_back_records"] for each in standstills),
+        "oldest": max(aged, key=lambda row: row["open_for_ms"], default=None),
+        "as_of": max((night["as_of_to"] for night in tables.nights), default=None),
+        "actions": Counter(row["action"] for row in hanging),
+        "missing": sum(night["coordinator_partitions_missing"] for night in tables.latest.values()),
+        "damaged": sum(night["bytes_damaged"] for night in tables.latest.values()),
+    }
+
+
+def _plan(standstills: list[Standstill]) -> list[dict[str, Any]]:
+    """What to do, by action in the order of urgency, with the partitions that hold back most."""
+    actions = sorted({each.first["action"] for each in standstills}, key=urgency)
+    return [_step(action, standstills) for action in actions]
+
+
+def _step(action: str, standstills: list[Standstill]) -> dict[str, Any]:
+    places = [place for place, each in enumerate(standstills, 1) if each.first["action"] == action]
+    mine = [standstills[place - 1] for place in places]
+    return {
+        "action": action,
+        "place": places[0],
+        "advice": ADVICE.get(action, ""),
+        "partitions": len(mine),
+        "records": sum(each.first["held_back_records"] for each in mine),
+        "worst": mine[0],
+    }
+
+
+def _cluster(night: dict[str, Any], standstills: list[Standstill]) -> dict[str, Any]:
+    return night | {"standing": sum(each.partition.cluster == night["cluster"] for each in standstills)}
+
+
+def _compared(tables: Contents, figures: dict[str, Figure]) -> list[dict[str, Any]]:
+    """The nights of each cluster, the latest first."""
+    found = []
+    for place, cluster in enumerate(tables.latest, 1):
+        mine = [night for night in reversed(tables.nights) if night["cluster"] == cluster]
+        name = f"nights-{place}" if len(mine) > 1 and place <= COMPARED else None
+        if name:
+            figures[name] = nights.compared(tables, cluster)
+        found.append({"cluster": cluster, "nights": mine, "changes": nights.changes(tables, cluster), "figure": name})
+    return found
+
+
+def _lacks(tables: Contents, figures: dict[str, Figure]) -> dict[str, Any]:
+    """What the dumps lacked."""
+    found = coverage.coordinators_of(tables)
+    if found:
+        figures["coordinators"] = coverage.coordinators(tables)
+    return {"coordinators": found, "files": len(tables.files)}
