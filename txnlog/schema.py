@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -41,6 +43,9 @@ _SPARK_TYPES: dict[str, DataType] = {
     "map<string,double>": MapType(StringType(), DoubleType(), valueContainsNull=False),
 }
 
+# Until Spark 4.1 times are in UTC anyhow, and there is no such argument.
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+
 
 def spark_schema(structure: type) -> StructType:
     """The schema of a declared structure, its meanings as column comments."""
@@ -55,4 +60,4 @@ def spark_schema(structure: type) -> StructType:
 @functools.cache
 def arrow_schema(structure: type) -> pa.Schema:
     """The Arrow schema that a Python data source of this structure has to yield, to the letter."""
-    return to_arrow_schema(spark_schema(structure), timezone="UTC")
+    return to_arrow_schema(spark_schema(structure), **_IN_UTC)
