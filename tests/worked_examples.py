@@ -179,12 +179,12 @@ txnlog judges all of them in the tests, and this page is what it says. How a ver
 [verdicts.md](verdicts.md).
 
 How to read the logs: `data(0)@100 abort(1)@101` is a transactional batch at offset 0, written at minute 100, and an
-ABORT marker at offset 1, written at minute 101. Minute 0 is 2026-01-01 00:00 UTC. The dump was taken from minute 1000 to
-1010 (16:40 to 16:50), and a transaction is late after 20 minutes. Producer 7 and epoch 0 are meant unless something else
-is said; `plain` is data without a transaction. `empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101` are
-records of the coordinator, each with its state, its minute, and the partitions that it lists. `skip(50)` is a gap that
-compaction left, `segment(10)` starts a segment at offset 10, `snapshot(10, open=4)` is a producer snapshot at offset 10,
-by which the transaction from offset 4 is open.
+ABORT marker at offset 1, written at minute 101. Minute 0 is 2026-01-01 00:00 UTC. The dump was taken from minute 1000
+to 1010 (16:40 to 16:50), and a transaction is late after 20 minutes. Producer 7 and epoch 0 are meant unless something
+else is said; `plain` is data without a transaction. `empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101` are
+records of the coordinator, each with its state, its minute, and the partitions that it lists. `id(app)` says whose
+records follow. `skip(50)` is a gap that compaction left, `segment(10)` starts a segment at offset 10,
+`snapshot(10, open=4)` is a producer snapshot at offset 10, by which the transaction from offset 4 is open.
 """
 
 
