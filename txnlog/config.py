@@ -69,7 +69,12 @@ def _flag(value: Any) -> bool:
 
 
 OPTIONS = (
-    Option("dump", _text, "DUMP", "folder with copied log directories; one broker's, or one folder per broker"),
+    Option(
+        "dump",
+        _text,
+        "DUMP",
+        "copied log directories, one broker's or a folder per broker: a folder, or an address in an object store",
+    ),
     Option("tables", _text, "ROOT", "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA"),
     Option(
         "cluster",

@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 import txnlog
+from tests import pages
+from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, detect_options, read_config
 from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
 from txnlog.detection.verdicts import RULES
@@ -66,6 +68,13 @@ def test_every_flag_is_in_the_readme(command: str) -> None:
     assert {flag for flag in flags - {"-h", "--help"} if f"`{flag}`" not in README} == set()
 
 
+@pytest.mark.parametrize(
+    ("page", "command"), [(page.name, command) for page in pages.PAGES for command in pages.commands(page)]
+)
+def test_a_command_that_a_page_shows_can_be_typed(page: str, command: str) -> None:
+    assert parser().parse_args(pages.arguments(command))
+
+
 def test_every_command_is_in_the_readme() -> None:
     assert [name for name in GENERATE.commands() if f"txnlog {name}" not in README] == []
 
@@ -95,13 +104,22 @@ def test_each_exit_code_is_in_the_readme() -> None:
     assert documented == {str(code): meaning for code, meaning in GENERATE.exit_codes().items()}
 
 
+def test_what_an_abort_did_stands_in_the_record_of_the_sample() -> None:
+    record = (ROOT / "data/samples/kafka-3.5.2/abort-run.txt").read_text("utf-8")
+    [abort], [moved] = (
+        [each for each in pages.blocks(pages.README) if words in each] for words in ("abort --topic", "->")
+    )
+    assert f"$ {abort.splitlines()[-1]}\nexit code 0\n{moved}" in record
+
+
 def test_each_table_is_in_the_readme() -> None:
     assert [table.name for table in TABLES if f"`{table.name}`" not in README] == []
 
 
 def test_the_output_in_the_readme_is_what_the_sample_holds() -> None:
-    lines = [line.split() for line in block("", "Duration(min)").splitlines()[2:]]
-    shown = [(line[0], int(line[1]), int(line[2]), line[-2], line[-1]) for line in lines]
+    below = block("", "find-hanging --tables build").partition("Topic ")[2].splitlines()[1:]
+    lines = [line.split() for line in below if not line.startswith("left out")]
+    shown = [(line[0], int(line[1]), int(line[3]), line[-2], line[-1]) for line in lines]
     late = [each for each in TRUTH if each["late"]]
     names = ("topic", "partition", "start_offset", "cause", "action")
     assert shown == sorted(tuple(each[name] for name in names) for each in late)
