@@ -40,7 +40,8 @@ test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
 	$(BIN)/pytest -m browser $(ARGS)
 
-bench: $(READY) ## measure speed and memory against Kafka's own tool; a quarter of an hour; ARGS="--rounds 1" for a look
+bench: $(READY) ## measure speed and memory against Kafka's own tool; half an hour; ARGS="--rounds 1" for a look
+	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.logs $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
 
 # Databricks 17.3 LTS and 18 LTS have these; .venv has the newest.

@@ -37,7 +37,11 @@ def transaction(producer: int) -> list[bytes]:
 
 def write_segment(path: Path, batches: int) -> None:
     """A segment with at least so many batches: transactions of some producers, one after the other."""
-    pieces = [piece for producer in range(PRODUCERS) for piece in transaction(producer)]
+    write_pieces(path, [piece for producer in range(PRODUCERS) for piece in transaction(producer)], batches)
+
+
+def write_pieces(path: Path, pieces: list[bytes], batches: int, base_offset: int = 0) -> None:
+    """A segment with at least so many batches: these, over and over, with offsets of their own."""
     block = np.frombuffer(b"".join(pieces), np.uint8)
     starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
     # The checksum does not cover the base offset.
@@ -45,7 +49,7 @@ def write_segment(path: Path, batches: int) -> None:
         for first in range(0, batches, len(pieces)):
             copy = block.copy()
             for byte in range(8):
-                copy[starts + byte] = (first + np.arange(len(pieces)) >> 8 * (7 - byte)) & 0xFF
+                copy[starts + byte] = (base_offset + first + np.arange(len(pieces)) >> 8 * (7 - byte)) & 0xFF
             file.write(copy.tobytes())
 
 
@@ -64,7 +68,7 @@ def read_here(folder: Path) -> int:
 
 def read_by_spark(folder: Path) -> Peak:
     """Read all batches of the texts in a Spark job of its own, from cold; the most memory that a worker took."""
-    return peak_of([sys.executable, "-m", JOB, str(SMALL), str(folder)])
+    return peak_of([sys.executable, "-m", JOB, "batches", str(SMALL), str(folder)])
 
 
 def seconds(action: Callable[[], object]) -> float:

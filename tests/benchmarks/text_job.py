@@ -1,21 +1,27 @@
-"""Read all batches of a dump by Spark and print how many seconds that took without its start."""
+"""Read a dump by Spark and print how many seconds that took without its start."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 from txnlog.session import session
-from txnlog.sources.reading import batches
+from txnlog.sources import reading
 
 
 def main() -> None:
     """Read the folder that the command line names, after another one, with which the workers start."""
-    spark = session("txnlog-benchmark", **{"spark.master": "local[2]"})
-    small, large = sys.argv[1:]
-    for folder in (small, large):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("what", choices=("batches", "evidence"))
+    parser.add_argument("small")
+    parser.add_argument("large")
+    given = parser.parse_args()
+    spark = session("txnlog-benchmark", **{"spark.master": f"local[{given.cores}]"})
+    whole = {"batches": {}, "evidence": {"full": True}}[given.what]
+    for folder in (given.small, given.large):
         start = time.monotonic()
-        batches(spark, folder).write.format("noop").mode("overwrite").save()
+        getattr(reading, given.what)(spark, folder, **whole).write.format("noop").mode("overwrite").save()
         seconds = time.monotonic() - start
     spark.stop()
     print(seconds)

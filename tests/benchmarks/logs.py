@@ -1,0 +1,207 @@
+"""How fast logs are read, against reading the file at all and against Kafka's own tool: `make bench`.
+
+One run writes two segments, one of 200-byte batches in short transactions and one of 16 KiB batches, and takes from
+both: `read()` of the file, `kafka-dump-log` shallow and deep, the headers with every checksum, what the replay needs,
+the same through Spark, and the whole command from cold. Each figure is a ratio to a reference of the same round, as
+machines are seldom quiet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.processes import Peak, peak_of
+from tests.benchmarks.text import (
+    BATCHES_OF_A_TRANSACTION,
+    PRODUCERS,
+    printed,
+    ratio,
+    seconds,
+    transaction,
+    write_pieces,
+)
+from tests.writer import TRANSACTIONAL, batch, marker, record
+from txnlog.format.scan import scan
+from txnlog.sources.data_sources import EvidenceSource
+from txnlog.sources.opener import opened_segment
+
+JOB = "tests.benchmarks.text_job"
+EMPTY_JOB = "tests.benchmarks.empty_job"
+COPIED = 'cluster = "bench"\nstarted = "2026-11-21T02:00:00Z"\nended = "2026-11-21T02:00:10Z"\n'
+LARGE_RECORD = 16_200
+READ_AT_ONCE = 1 << 30
+
+
+def small_batches() -> list[bytes]:
+    """Transactions of seven batches of about 200 bytes, each with its marker."""
+    return [piece for producer in range(PRODUCERS) for piece in transaction(producer)]
+
+
+def large_batches() -> list[bytes]:
+    """Transactions of seven batches of about 16 KiB, each with its marker."""
+    pieces = []
+    for producer in range(PRODUCERS):
+        header = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
+        data = [batch(0, [record(b"x" * LARGE_RECORD)], **header) for _ in range(BATCHES_OF_A_TRANSACTION)]
+        pieces += [*data, marker(0, producer_id=producer)]
+    return pieces
+
+
+def dump_of(folder: Path, pieces: list[bytes], mib: int, segments: int = 1) -> Path:
+    """A dump of one partition; the segments have about so many MiB each."""
+    count = (mib << 20) // sum(map(len, pieces)) * len(pieces)
+    log = folder / "broker-1" / "orders-0"
+    log.mkdir(parents=True)
+    (folder / "dump.toml").write_text(COPIED)
+    for number in range(segments):
+        base = number * count
+        write_pieces(log / f"{base:020}.log", pieces, count, base)
+    return folder
+
+
+def segments_of(dump: Path) -> list[Path]:
+    """The segments of a dump."""
+    return sorted(dump.rglob("*.log"))
+
+
+def read_whole(dump: Path) -> None:
+    """Read the files into memory."""
+    for segment in segments_of(dump):
+        with segment.open("rb") as file:
+            while file.read(READ_AT_ONCE):
+                pass
+
+
+def decode_headers(dump: Path) -> None:
+    """Decode every header and check every byte's checksum, on one core."""
+    for path in segments_of(dump):
+        with opened_segment(str(path)) as segment:
+            for _ in scan(segment):
+                pass
+
+
+def sum_up(dump: Path) -> None:
+    """Read what the detection needs of all of it, on one core."""
+    source = EvidenceSource({"path": str(dump), "full": "true"})
+    for _ in source.rows(list(source.readable())):
+        pass
+
+
+def through_spark(dump: Path, what: str) -> Peak:
+    """Read it through Spark on one core, without its start."""
+    return peak_of([sys.executable, "-m", JOB, "--cores", "1", what, str(dump), str(dump)])
+
+
+def detect(dump: Path, scratch: Path, *options: str) -> Peak:
+    """The whole command from cold, and the most memory that a worker took."""
+    tables = scratch / f"tables-{time.monotonic_ns()}"
+    code = "import sys; from txnlog.cli import main; code = main(sys.argv[1:]); print(0.0); sys.exit(code)"
+    return peak_of([sys.executable, "-c", code, "detect", str(dump), "--tables", str(tables), *options])
+
+
+def empty_job(scratch: Path) -> None:
+    """A job that starts Spark and commits one row to a Delta table."""
+    place = scratch / f"empty-{time.monotonic_ns()}"
+    subprocess.run([sys.executable, "-m", EMPTY_JOB, str(place)], check=True, capture_output=True)
+
+
+def tool(dump: Path, scratch: Path, *options: str) -> None:
+    """Let Kafka's tool print all segments."""
+    for segment in segments_of(dump):
+        printed(segment, scratch / "text.txt", options)
+
+
+Measured = dict[str, list[float]]
+
+
+def measured(rounds: int, actions: dict[str, Callable[[], object]]) -> Measured:
+    """Seconds of each action in each round."""
+    found: Measured = {name: [] for name in actions}
+    for _ in range(rounds):
+        for name, action in actions.items():
+            found[name].append(seconds(action))
+    return found
+
+
+def compare(name: str, dump: Path, scratch: Path, rounds: int) -> None:
+    """Measure one dump in rounds and print."""
+    size = sum(segment.stat().st_size for segment in segments_of(dump))
+    print(f"{name}: {size >> 20:,} MiB")
+    found = measured(
+        rounds,
+        {
+            "read() into memory": lambda: read_whole(dump),
+            "kafka-dump-log": lambda: tool(dump, scratch),
+            "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
+            "headers and checksums, one core": lambda: decode_headers(dump),
+            "what the replay needs, one core": lambda: sum_up(dump),
+        },
+    )
+    deep, whole = found["kafka-dump-log --deep-iteration"], found["read() into memory"]
+    for step, times in found.items():
+        of_read = statistics.median(one / other for one, other in zip(times, whole, strict=True))
+        print(f"{ratio(step, deep, times)}   {of_read:6.2f} of read()")
+    peaks = [through_spark(dump, "evidence") for _ in range(rounds)]
+    inner = [peak.inner_seconds for peak in peaks]
+    over = sorted(one / other for one, other in zip(inner, found["what the replay needs, one core"], strict=True))
+    print(ratio("  the same through Spark, one core", deep, inner), f"  {statistics.median(over):.2f} of that without")
+    print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+
+
+def cold(dump: Path, scratch: Path, rounds: int) -> None:
+    """The whole command from cold, all of the log read, against the tool."""
+    peaks: list[Peak] = []
+    found = measured(
+        rounds,
+        {
+            "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
+            "an empty job": lambda: empty_job(scratch),
+            "txnlog detect --full, cold": lambda: peaks.append(detect(dump, scratch, "--full")),
+        },
+    )
+    for step, times in found.items():
+        print(ratio(step, found["kafka-dump-log --deep-iteration"], times))
+    print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+
+
+def samples(scratch: Path, rounds: int) -> None:
+    """The whole command on the samples of the repository, against an empty job."""
+    dump = Path(__file__).parents[2] / "data" / "samples"
+    found = measured(
+        rounds,
+        {
+            "an empty job": lambda: empty_job(scratch),
+            "txnlog detect data/samples, cold": lambda: detect(dump, scratch),
+        },
+    )
+    times = zip(found["txnlog detect data/samples, cold"], found["an empty job"], strict=True)
+    ratios = sorted(one / other for one, other in times)
+    print(f"an empty job {statistics.median(found['an empty job']):.1f} s; data/samples takes"
+          f" {statistics.median(ratios):.1f} times as long ({ratios[0]:.1f} to {ratios[-1]:.1f})")  # fmt: skip
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=512, help="size of each segment (%(default)s)")
+    parser.add_argument("--segments", type=int, default=8, help="segments of the cold job's log (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (%(default)s)")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        scratch = Path(place)
+        for name, pieces in (("200-byte batches", small_batches()), ("16 KiB batches", large_batches())):
+            compare(name, dump_of(scratch / name.replace(" ", "-"), pieces, given.mib), scratch, given.rounds)
+        print("200-byte batches, the whole command")
+        cold(dump_of(scratch / "cold", small_batches(), given.mib, given.segments), scratch, given.rounds)
+        samples(scratch, given.rounds)
+
+
+if __name__ == "__main__":
+    main()
