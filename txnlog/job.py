@@ -80,6 +80,12 @@ LOG_DIR_SCHEMA = (
 )
 
 
+def steps_of(options: DetectOptions) -> tuple[str, ...]:
+    """The steps of a run with these options, in their order."""
+    left_out = {"ask the cluster": options.bootstrap_server is None, "write the metrics": options.metrics is None}
+    return tuple(step for step in STEPS if not left_out.get(step, False))
+
+
 @dataclass(slots=True)
 class Steps:
     """Seconds that each step took; `announce` is told the name of each as it begins."""

@@ -60,7 +60,7 @@ def settled(shown: Page) -> None:
     """Wait until the charts in sight are drawn."""
     until(
         shown,
-        "[...document.querySelectorAll('.chart')].filter((place) => place.offsetParent !== null &&"
+        "[...document.querySelectorAll('.chart')].filter((place) => place.checkVisibility() &&"
         " place.getBoundingClientRect().top < innerHeight && place.getBoundingClientRect().bottom > 0)"
         ".every((place) => place.dataset.drawn)",
     )

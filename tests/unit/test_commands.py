@@ -17,7 +17,8 @@ from txnlog.cli import main
 from txnlog.commands.command import Command
 from txnlog.commands.parser import COMMANDS, SHELLS, parser
 from txnlog.commands.terminal import left_behind, numbered
-from txnlog.job import STEPS
+from txnlog.config import DetectOptions
+from txnlog.job import steps_of
 from txnlog.tables.layout import COORDINATOR_STATES
 
 
@@ -142,8 +143,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def test_a_step_says_its_number_and_what_is_left() -> None:
-    assert numbered("read and replay", STEPS) == "step 3 of 7: read and replay"
-    assert left_behind("read and replay", STEPS) == (
+    steps = steps_of(DetectOptions(dump="d", tables="t"))
+    assert numbered("read and replay", steps) == "step 3 of 7: read and replay"
+    assert left_behind("read and replay", steps) == (
         "then write the verdicts, write the states, write the inventory, write the run"
     )
-    assert left_behind("write the run", STEPS) == ""
+    assert left_behind("write the run", steps) == ""
+
+
+def test_a_step_counts_only_where_somebody_asked_for_it() -> None:
+    steps = steps_of(DetectOptions(dump="d", tables="t", bootstrap_server="b:9092", metrics="m.prom"))
+    assert (steps.index("ask the cluster"), steps[-1], len(steps)) == (1, "write the metrics", 9)

@@ -54,7 +54,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 
 def _outcome(options: DetectOptions) -> Outcome:
-    from txnlog.job import STEPS, run
+    from txnlog.job import run, steps_of
     from txnlog.session import session
     from txnlog.spark_errors import SPARK_ERRORS, cause_of
 
@@ -62,7 +62,7 @@ def _outcome(options: DetectOptions) -> Outcome:
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
-        with progress((START, *STEPS)) as announce:
+        with progress((START, *steps_of(options))) as announce:
             announce(START)
             return run(session(), options, announce)
     except SPARK_ERRORS as error:

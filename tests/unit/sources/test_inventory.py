@@ -223,7 +223,8 @@ def test_a_folder_that_cannot_be_opened_is_a_log_that_is_missing(tmp_path: Path)
 def test_a_file_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
     """The folder's path is just short enough, the file's is too long."""
     length = 4095 - 10 - len(os.fsencode(tmp_path))
-    folder = tmp_path.joinpath(*["d" * 250] * (length // 251))
+    names = ["d" * 250] * (length // 251) + ["d" * (length % 251 - 1)] * (length % 251 > 1)
+    folder = tmp_path.joinpath(*names)
     folder.mkdir(parents=True)
     here = os.open(folder, os.O_RDONLY)
     os.close(os.open("f" * 255, os.O_CREAT | os.O_WRONLY, dir_fd=here))

@@ -27,7 +27,8 @@
   function draw(place) {
     const figure = figures[place.dataset.figure];
     if (!figure) return;
-    if (place.offsetParent === null) {
+    // What a closed <details> holds has a place, and is not seen.
+    if (!(place.checkVisibility?.() ?? place.offsetParent !== null)) {
       // It is hidden: what it shows is out of date once it is seen again.
       delete place.dataset.drawn;
       return;
