@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, detected
 from tests.quick_spark import QUICK
@@ -26,9 +26,9 @@ class Example(NamedTuple):
     proof: str
 
 
-def example(cause: Cause, proof: str, orders: str, coordinator: str | None = "", **more: object) -> Example:
+def example(cause: Cause, proof: str, orders: str, coordinator: str | None = "", **more: Any) -> Example:
     """An example whose case has the cause's name, as each case needs one of its own."""
-    return Example(cause, Case(f"example: {cause}", orders, coordinator, **more), proof)  # type: ignore[arg-type]
+    return Example(cause, Case(f"example: {cause}", orders, coordinator, **more), proof)
 
 
 EXAMPLES = (

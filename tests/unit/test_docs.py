@@ -17,13 +17,20 @@ from txnlog.config import OPTIONS, detect_options, read_config
 from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
 from txnlog.detection.verdicts import RULES
 from txnlog.sources.manifest import read_manifest
-from txnlog.tables.layout import TABLES
+from txnlog.tables.layout import TABLES, columns_of
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 VERDICTS = (ROOT / "docs/verdicts.md").read_text("utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 SETTINGS = sorted((ROOT / "conf").glob("*.toml"))
+# Flags that pages name and that are not txnlog's.
+OF_OTHERS = {
+    "kafka-dump-log.sh": {"--deep-iteration", "--files", "--print-data-log", "--remote-log-metadata-decoder",
+                          "--share-group-state-decoder", "--skip-record-metadata", "--transaction-log-decoder"},
+    "kafka-transactions.sh": {"--broker-id", "--coordinator-epoch", "--producer-epoch", "--start-offset"},
+    "others": {"--collector", "--exclude", "--include", "--params", "--py-files", "--var"},
+}  # fmt: skip
 TRUTH = json.loads((ROOT / "data/samples/kafka-3.5.2/truth.json").read_text("utf-8"))["open_transactions"]
 
 
@@ -73,6 +80,26 @@ def test_every_flag_is_in_the_readme(command: str) -> None:
 )
 def test_a_command_that_a_page_shows_can_be_typed(page: str, command: str) -> None:
     assert parser().parse_args(pages.arguments(command))
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_a_flag_that_a_page_names_is_there(page: Path) -> None:
+    ours = {flag for command in (parser(), *GENERATE.commands().values()) for flag in command._option_string_actions}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text("utf-8")))
+    assert named - ours - set().union(*OF_OTHERS.values()) == set()
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_a_column_that_a_page_names_is_there(page: Path) -> None:
+    columns = {table.name: {field.name for field in columns_of(table)} for table in TABLES}
+    named = re.findall(r"`(\w+)\.(\w+)`", page.read_text("utf-8"))
+    assert [name for name in named if name[0] in columns and name[1] not in columns[name[0]]] == []
+
+
+def test_the_page_for_schedulers_has_each_exit_code_but_success() -> None:
+    rows = table_rows((ROOT / "docs/monitoring.md").read_text("utf-8"))
+    codes = [int(code) for row in rows if row[0][:1].isdecimal() for code in row[0].split(", ")]
+    assert codes == [code for code in GENERATE.exit_codes() if code]
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -165,6 +192,18 @@ def test_the_nightly_settings_have_each_key_with_a_comment_and_a_value_that_is_r
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page in links."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text("utf-8"))
+    assert [link for link in links if link[1] not in anchors((page.parent / link[0]) if link[0] else page)] == []
 
 
 def test_the_readme_names_the_wheel_of_this_version() -> None:

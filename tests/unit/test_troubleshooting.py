@@ -50,7 +50,7 @@ def fixed(message: str) -> list[str]:
 
 
 def is_quote(quote: str, message: str) -> bool:
-    """Whether a quote has all words of a message that stand between its first and its last, and no others."""
+    """Whether the words of a quote stand in a message one after another, with something between where it says so."""
     return "\0".join(fixed(quote)) in "\0".join(fixed(message))
 
 
