@@ -20,7 +20,7 @@ dump = sys.argv[1]
 spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
 readers = (
     reading.batches, reading.transaction_states, reading.producer_snapshots,
-    reading.aborted_transactions, reading.checkpoints, reading.dump_files,
+    reading.aborted_transactions, reading.checkpoints, reading.dump_files, reading.evidence,
 )  # fmt: skip
 counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
 options = detect_options({"dump": dump, "tables": "unused"})

@@ -61,7 +61,8 @@ class Store:
         """Put these rows in the place of all rows of some clusters."""
         # What may not be null is Delta's to check, row by row.
         typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
-        of_clusters = F.col("cluster").isin(clusters)
+        # Delta makes SQL of the condition and parses that, which would put a variable's value for ${its name}.
+        of_clusters = F.hex("cluster").isin([cluster.encode().hex().upper() for cluster in clusters])
         self._run(table, lambda: typed.writeTo(self.root.sql_name(table)).overwrite(of_clusters))
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
