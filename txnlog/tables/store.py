@@ -61,9 +61,13 @@ class Store:
         """Put these rows in the place of all rows of some clusters."""
         # What may not be null is Delta's to check, row by row.
         typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
-        # Delta makes SQL of the condition and parses that, which would put a variable's value for ${its name}.
-        of_clusters = F.hex("cluster").isin([cluster.encode().hex().upper() for cluster in clusters])
-        self._run(table, lambda: typed.writeTo(self.root.sql_name(table)).overwrite(of_clusters))
+        # As text: of a condition Delta makes SQL again, in which a variable's value would take the place of ${its name}.
+        of_clusters = f"cluster IN ({', '.join(map(literal, clusters))})"
+        writer = typed.write.format("delta").mode("overwrite").option("replaceWhere", of_clusters)
+        if self.root.is_schema:
+            self._run(table, lambda: writer.saveAsTable(self.root.sql_name(table)))
+        else:
+            self._run(table, lambda: writer.save(self.root.path_of(table)))
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
         """Carry out changes: rows of the table and an `OPERATION` each; a key stands in them once.
