@@ -20,6 +20,7 @@ from txnlog import cli
 from txnlog.commands.detect import print_outcome
 from txnlog.config import DetectOptions, detect_options
 from txnlog.job import Outcome, run
+from txnlog.report import find_hanging
 from txnlog.report.reading import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TABLES, TRANSACTIONAL_IDS, Root
 
@@ -173,11 +174,17 @@ def test_each_command_of_the_abort_list_gets_the_true_names(written: Written, tm
     assert all(line.isprintable() for line in script.read_bytes().decode().split("\n"))
 
 
-def test_the_table_on_a_terminal_is_one_plain_line_a_row(written: Written) -> None:
+def test_the_table_in_a_pipe_is_one_plain_line_a_row(written: Written) -> None:
     lines = command("find-hanging", "--tables", str(written.tables)).removesuffix("\n").split("\n")
     assert len(lines) == 1 + len(HANGING) + len(CLUSTERS) + len(LINKED)
     assert all(line.isprintable() for line in lines)
-    assert max(map(len, lines)) < 800
+
+
+def test_the_table_fits_a_terminal(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = find_hanging.rendered(find_hanging.late_transactions(Root(str(written.tables))), "table", 120).split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) <= 120
 
 
 def test_json_and_csv_hold_the_exact_names(written: Written) -> None:

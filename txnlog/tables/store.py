@@ -61,7 +61,7 @@ class Store:
         """Put these rows in the place of all rows of some clusters."""
         # What may not be null is Delta's to check, row by row.
         typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
-        # As text: of a condition Delta makes SQL again, in which a variable's value would take the place of ${its name}.
+        # As text: of a condition Delta makes SQL again, in which Spark puts a value for ${a variable}.
         of_clusters = f"cluster IN ({', '.join(map(literal, clusters))})"
         writer = typed.write.format("delta").mode("overwrite").option("replaceWhere", of_clusters)
         if self.root.is_schema:
