@@ -142,6 +142,7 @@ NEEDS = {
     "describe": ["--transactional-id", "t"],
     "describe-producers": ["--topic", "t", "--partition", "0"],
     "explain": ["--topic", "t", "--partition", "0"],
+    "report": ["--html", "report.html"],
 }
 
 
