@@ -158,7 +158,7 @@ def test_a_consumer_gets_what_the_files_of_the_coordinators_have(judged: Judged,
             (row["coordinator_partition"], row["offset"]): row
             for row in map(Row.asDict, facts.transaction_states.collect())
         }
-        for facts in (facts_of(spark, options, dump), facts_of(spark, options, dump, found))
+        for facts in (facts_of(spark, options, dump), facts_of(spark, options, dump, coordinators=found))
     ]
     copied, both = rows_of
     consumed = {place: row for place, row in both.items() if row["broker"] == BROKER}
