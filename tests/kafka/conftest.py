@@ -74,6 +74,17 @@ class Aborted:
     root: Root
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A cluster is looked at before transactions are aborted in it, whichever tests are asked for."""
+
+    def turn(item: pytest.Item) -> tuple[int, bool]:
+        recipe = item.callspec.params.get("judged") if hasattr(item, "callspec") else None
+        return TRIALS.index(recipe) if recipe in TRIALS else -1, "aborted" in getattr(item, "fixturenames", ())
+
+    items.sort(key=turn)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ended_on_sigterm() -> Iterator[None]:
     """Whoever ends the tests ends their brokers, too: fixtures are torn down after an interrupt only."""

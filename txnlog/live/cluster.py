@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from txnlog.errors import ClusterError, OptionError, SetupError
 
@@ -22,21 +22,22 @@ except ImportError as absent:
 
 # `Topic.LEGAL_CHARS` of Kafka: no cluster has a topic of another name.
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-# A client keeps to one broker for what it takes to be any broker's; that one may be down. Another takes another.
-ATTEMPTS = 2
+# So many clients ask, one after the other, until one has an answer.
+CLIENTS = 6
 # confluent_kafka declares no types for these.
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-# Beyond what librdkafka itself waits for.
-GRACE_S = 2.0
+# Beyond what librdkafka itself waits for; and the shortest wait that it knows.
+GRACE_S, MINIMUM_S = 2.0, 0.1
 NO_SUCH_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
 NO_SUCH_PARTITION = (*NO_SUCH_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
 NO_ANSWER = "no answer"
 _URL_SAFE = str.maketrans("+/", "-_")
 
-Answer = TypeVar("Answer")
 Place = tuple[str, int]
+# Asks through a client, for so many seconds, about so many keys.
+Asking = Callable[[AdminClient, float, list[str]], Mapping[str, Future[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,12 @@ class LiveCluster:
 
     def cluster_id(self) -> str:
         """The cluster's id. `ClusterError` where no broker answers."""
-        found = self._asked("the cluster's id", lambda admin, wait: admin.describe_cluster(request_timeout=wait))
+        found = self._asked("the cluster's id", lambda admin, seconds: admin.describe_cluster(request_timeout=seconds))
         return str(found.cluster_id)
 
     def brokers(self) -> list[int]:
         """Ids of the brokers that the cluster counts as its own just now."""
-        found = self._asked("the brokers", lambda admin, wait: admin.describe_cluster(request_timeout=wait))
+        found = self._asked("the brokers", lambda admin, seconds: admin.describe_cluster(request_timeout=seconds))
         return sorted(node.id for node in found.nodes)
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic | str | None]:
@@ -124,31 +125,48 @@ class LiveCluster:
         except (KafkaException, ValueError, TypeError) as error:
             raise OptionError(f"the client's settings: {self._said(error)}") from error
 
-    def _asked(self, what: str, ask: Callable[[AdminClient, float], Future[Answer]]) -> Answer:
-        wait, trouble = self.timeout_s / ATTEMPTS, ""
-        for _ in range(ATTEMPTS):
-            admin = self._client()
-            try:
-                return ask(admin, wait).result(wait + GRACE_S)
-            except (KafkaException, NoAnswerError) as error:
-                # What went wrong on the way is told to those who ask.
-                admin.poll(0)
-                trouble = self._complaint or self._said(error)
+    def _asked(self, what: str, ask: Callable[[AdminClient, float], Future[Any]]) -> Any:
+        (future,) = self._answers([what], lambda admin, seconds, _: {what: ask(admin, seconds)}).values()
+        try:
+            return future.result(0)
+        except (KafkaException, NoAnswerError) as error:
+            trouble = self._complaint or self._said(error)
         raise ClusterError(f"{self.bootstrap} does not say {what} within {self.timeout_s:g} s: {trouble}")
 
-    def _described(self, names: list[str]) -> dict[str, Topic | str | None]:
-        if not names:
-            return {}
-        wait, found = self.timeout_s / ATTEMPTS, dict[str, Topic | str | None]()
-        for _ in range(ATTEMPTS):
-            admin, rest = self._client(), [name for name in names if isinstance(found.get(name, ""), str)]
-            asked = admin.describe_topics(TopicCollection(rest), request_timeout=wait) if rest else {}
-            found |= {name: self._topic(future, wait) for name, future in asked.items()}
-        return found
+    def _answers(self, keys: Iterable[str], ask: Asking) -> dict[str, Future[Any]]:
+        """A future for each key, which has its answer if any broker gave one in time.
 
-    def _topic(self, future: Future[Any], wait: float) -> Topic | str | None:
+        A client keeps to one broker for what any broker could say, and that one may be down. So after each part of
+        the time another client asks for what is missing, and whichever answer comes first counts.
+        """
+        begin, found, asked = time.monotonic(), dict[str, Future[Any]](), list[tuple[str, Future[Any]]]()
+        # A client that is collected ends, and its questions with it.
+        clients = []
+        for part in range(1, CLIENTS + 1):
+            missing = [key for key in keys if key not in found]
+            if not missing:
+                break
+            clients.append(self._client())
+            rest = begin + self.timeout_s - time.monotonic()
+            asked += ask(clients[-1], max(rest, MINIMUM_S), missing).items()
+            until = begin + self.timeout_s * part / CLIENTS + (GRACE_S if part == CLIENTS else 0)
+            open_questions = [future for key, future in asked if key in missing]
+            wait(open_questions, max(0.0, until - time.monotonic()))
+            found |= {key: future for key, future in asked if _answered(future)}
+        for client in clients:
+            # What went wrong on the way is told to those who ask.
+            client.poll(0)
+        return dict(reversed(asked)) | found
+
+    def _described(self, names: list[str]) -> dict[str, Topic | str | None]:
+        answers = self._answers(
+            names, lambda admin, seconds, rest: admin.describe_topics(TopicCollection(rest), request_timeout=seconds)
+        )
+        return {name: self._topic(future) for name, future in answers.items()}
+
+    def _topic(self, future: Future[Any]) -> Topic | str | None:
         try:
-            found = future.result(wait + GRACE_S)
+            found = future.result(0)
         except (KafkaException, NoAnswerError) as error:
             return None if _code(error) in NO_SUCH_TOPIC else self._said(error)
         leaders = {each.id: each.leader.id if each.leader is not None else None for each in found.partitions}
@@ -200,6 +218,14 @@ class LiveCluster:
             if value and any(word in key for word in ("password", "secret", "pem")):
                 text = text.replace(value, "***")
         return text
+
+
+def _answered(future: Future[Any]) -> bool:
+    """Whether a broker answered, be it that there is no such topic."""
+    if not future.done():
+        return False
+    error = future.exception(0)
+    return error is None or _code(error) in NO_SUCH_TOPIC
 
 
 def _offset(answer: ListOffsetsResultInfo) -> int | str:
