@@ -23,7 +23,7 @@ from txnlog.detection.verdicts import Thresholds
 from txnlog.format.coordinator import TOPIC
 from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.schema import arrow_schema, spark_schema
-from txnlog.settle import settled
+from txnlog.settle import local_frame, settled
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
 from txnlog.sources.inventory import DumpFile, Inventory, inventory
 from txnlog.sources.logs import LogFiles
@@ -114,7 +114,7 @@ class Versions:
         self.scratch.write_bytes(content)
         return rows_of(replace(file, path=str(self.scratch), size=len(content)))
 
-    def log_dirs(self) -> list[tuple[object, ...]]:
+    def log_dirs(self) -> list[dict[str, object]]:
         """Rows of `Facts.log_dirs`, one a version."""
         options = detect_options({"dump": str(self.root), "tables": "nowhere"})
         (log_dir,) = self.inventory.log_dirs
@@ -153,7 +153,7 @@ def judged(spark: SparkSession, dumps: list[Versions]) -> Judged:
     frames = {name: reduce(DataFrame.unionByName, (frame[name] for frame in each)).persist() for name in STRUCTURES}
     names = [name for versions in dumps for name in versions.names]
     rows = [row for versions in dumps for row in versions.log_dirs()]
-    log_dirs = spark.createDataFrame(rows, LOG_DIR_SCHEMA).persist()
+    log_dirs = local_frame(spark, rows, LOG_DIR_SCHEMA).persist()
     try:
         found = detect(facts(frames, log_dirs), Thresholds(), settled)
         return Judged(

@@ -7,12 +7,14 @@ import glob
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,8 +29,9 @@ from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
-from txnlog.schema import spark_schema
-from txnlog.settle import settled
+from txnlog.schema import arrow_schema, spark_schema
+from txnlog.session import IS_SMALL
+from txnlog.settle import local_frame, settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
 from txnlog.sources.evidence import FILE
@@ -63,20 +66,35 @@ if TYPE_CHECKING:
     from txnlog.live.coordinators import CoordinatorLogs
 
 DEFAULT_MAX_TIMEOUT_MS = 900_000
+# Up to so many bytes a dump is small: to plan what is done with it, and to start workers, takes longer than to do it.
+SMALL_DUMP = 8 << 20
+# What a compressed text may have more than its file.
+COMPRESSED, EXPANSION = (".gz", ".zst"), 32
+# Of what is computed before it is needed: how many frames at once, and what its jobs are known by.
+FRAMES_AHEAD = 2
+AHEAD = "txnlog-ahead"
 STEPS = (
     "list the dump",
     "ask the cluster",
+    "start Spark",
     "open the tables",
     "read and replay",
-    "write the verdicts",
-    "write the states",
+    "write the verdicts and states",
     "write the inventory",
     "write the run",
     "write the metrics",
 )
-LOG_DIR_SCHEMA = (
-    "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint,"
-    " transaction_max_timeout_ms bigint, coordinator_partitions int, cluster_id string"
+LOG_DIR_SCHEMA = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("broker", pa.string()),
+        ("log_dir", pa.string()),
+        ("copy_started", pa.int64()),
+        ("copy_ended", pa.int64()),
+        ("transaction_max_timeout_ms", pa.int64()),
+        ("coordinator_partitions", pa.int32()),
+        ("cluster_id", pa.string()),
+    ]
 )
 
 
@@ -114,31 +132,54 @@ class Outcome:
 
 def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], None] = lambda _: None) -> Outcome:
     """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
+    return run_in(lambda _: spark, options, announce)
+
+
+def run_in(
+    start: Callable[[bool], SparkSession], options: DetectOptions, announce: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    """As `run`. `start` gives the session when it is known whether the dump is read in a moment."""
     steps, started = Steps(announce), datetime.now(UTC)
-    with steps.step("list the dump"):
-        dump = _listed(options)
-    coordinators = None
-    if options.bootstrap_server is not None:
-        with steps.step("ask the cluster"):
-            options, coordinators = _asked(options, dump)
-            dump = _listed(options)
+    options, dump, coordinators = _prepared(options, steps)
+    with steps.step("start Spark"):
+        spark = start(_is_small(dump))
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
-    with steps.step("open the tables"), only_writer(store.root):
-        store.ensure()
-    with _keeping() as keep:
+    with ExitStack() as writing, _keeping(spark) as keep:
         found = facts_of(spark, options, dump, keep, coordinators)
+        with steps.step("open the tables"):
+            is_only_writer = writing.enter_context(only_writer(store.root))
+            writing.callback(store.await_quietly)
+            store.ensure(is_only_writer)
+        if not store.has_new_tables:
+            writing.close()
         facts = _with_memory(found, store, clusters)
         with steps.step("read and replay"):
             detection = detect(facts, _thresholds(options), settled, options.as_of)
             _check_times(options, detection)
         # What is written depends on what is there: no other job may come in between.
-        with only_writer(store.root):
-            runs = _write(store, options, clusters, facts, detection, started, steps)
+        if not store.has_new_tables:
+            writing.enter_context(only_writer(store.root))
+        runs = _write(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
             metrics.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _is_small(dump: Inventory) -> bool:
+    return sum(file.size * (EXPANSION if file.file.endswith(COMPRESSED) else 1) for file in dump.files) <= SMALL_DUMP
+
+
+def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inventory, CoordinatorLogs | None]:
+    """All that needs no Spark: options, the dump, coordinators' logs of the running cluster if wanted."""
+    with steps.step("list the dump"):
+        dump = _listed(options)
+    if options.bootstrap_server is None:
+        return options, dump, None
+    with steps.step("ask the cluster"):
+        complete, coordinators = _asked(options, dump)
+        return complete, _listed(complete), coordinators
 
 
 def _listed(options: DetectOptions) -> Inventory:
@@ -184,11 +225,13 @@ def _write(
     started: datetime,
     steps: Steps,
 ) -> list[dict[str, object]]:
-    with steps.step("write the verdicts"):
+    # Most of a write is waiting, and the tables do not wait for one another.
+    with steps.step("write the verdicts and states"), ThreadPoolExecutor(1) as beside:
+        store.await_tables()
+        states = beside.submit(write_snapshots, store, clusters, facts, detection, dataclasses.asdict(options))
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
-    with steps.step("write the states"):
-        write_snapshots(store, clusters, facts, detection, dataclasses.asdict(options))
+        states.result()
     with steps.step("write the inventory"):
         _write_dump_files(store, clusters, facts.dump_files, detection)
         _write_owners(store, clusters, facts.transaction_states)
@@ -206,18 +249,27 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
     return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
 
 
+def _as_it_is(frame: DataFrame) -> DataFrame:
+    return frame
+
+
 def facts_of(
     spark: SparkSession,
     options: DetectOptions,
     dump: Inventory,
-    keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    keep: Callable[[DataFrame], DataFrame] = _as_it_is,
     coordinators: CoordinatorLogs | None = None,
 ) -> Facts:
     """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
 
-    `keep` gives back a frame that is not computed twice.
+    `keep` gives back a frame that is not computed twice. A session of txnlog's own for small dumps has no workers that
+    were worth starting: there, the dump is read here and now.
     """
+    on_driver = spark.conf.get(IS_SMALL, "false") == "true" and _is_small(dump)
+    if on_driver:
+        keep = _as_it_is
     shared: dict[str, Any] = {
+        "on_driver": 1 if on_driver else None,
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
@@ -251,7 +303,7 @@ def _markers_of(
     def markers(wanted: DataFrame) -> DataFrame:
         found = wanted.select("topic", "partition", "producer_id").collect()
         if not found:
-            return spark.createDataFrame([], spark_schema(BatchRow))
+            return local_frame(spark, [], arrow_schema(BatchRow))
         partitions = sorted({f"{glob.escape(row['topic'])}-{row['partition']}" for row in found})
         producers = sorted({row["producer_id"] for row in found})
         return reading.batches(
@@ -277,9 +329,16 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
 
 
 @contextmanager
-def _keeping() -> Iterator[Callable[[DataFrame], DataFrame]]:
-    """Keeps the frames it is given, which are used several times, in memory or on disk meanwhile."""
-    kept: list[DataFrame] = []
+def _keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
+    """Keeps the frames it is given, which are used several times, in memory or on disk meanwhile.
+
+    Each is computed at once, beside whatever else is done until it is needed.
+    """
+    kept, ahead = list[DataFrame](), ThreadPoolExecutor(FRAMES_AHEAD)
+
+    def compute(frame: DataFrame) -> None:
+        spark.addTag(AHEAD)
+        frame.count()
 
     def keep(frame: DataFrame) -> DataFrame:
         try:
@@ -287,32 +346,40 @@ def _keeping() -> Iterator[Callable[[DataFrame], DataFrame]]:
         except PySparkException:
             # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
             return frame
+        # Whoever uses the frame meets the same error.
+        ahead.submit(compute, kept[-1])
         return kept[-1]
 
     try:
         yield keep
+    except BaseException:
+        spark.interruptTag(AHEAD)
+        raise
     finally:
+        ahead.shutdown(cancel_futures=True)
         for frame in kept:
             frame.unpersist()
 
 
 def _log_dirs(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
-    return spark.createDataFrame([log_dir_row(each, options) for each in log_dirs], LOG_DIR_SCHEMA)
+    return local_frame(spark, [log_dir_row(each, options) for each in log_dirs], LOG_DIR_SCHEMA)
 
 
-def log_dir_row(log_dir: LogDir, options: DetectOptions) -> tuple[object, ...]:
+def log_dir_row(log_dir: LogDir, options: DetectOptions) -> dict[str, object]:
     """A row of `Facts.log_dirs`: what manifest and options say of a copied log directory."""
     copied = log_dir.copied
-    return (
-        log_dir.cluster,
-        log_dir.broker,
-        log_dir.log_dir,
-        copied.started if copied else None,
-        copied.ended if copied else None,
-        options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS,
-        options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS,
-        log_dir.cluster_id,
-    )
+    timeout_ms = options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS
+    partitions = options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS
+    return {
+        "cluster": log_dir.cluster,
+        "broker": log_dir.broker,
+        "log_dir": log_dir.log_dir,
+        "copy_started": copied.started if copied else None,
+        "copy_ended": copied.ended if copied else None,
+        "transaction_max_timeout_ms": timeout_ms,
+        "coordinator_partitions": partitions,
+        "cluster_id": log_dir.cluster_id,
+    }
 
 
 def _thresholds(options: DetectOptions) -> Thresholds:
@@ -405,7 +472,6 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
 def _write_runs(
     store: Store, options: DetectOptions, rows: DataFrame, started: datetime, steps: Steps
 ) -> list[dict[str, object]]:
-    found = [row.asDict() for row in rows.collect()]
     run_id = str(uuid.uuid4())
     counts = (
         "open_transactions",
@@ -415,7 +481,7 @@ def _write_runs(
         "partitions_with_late_transactions",
         "partitions",
     )
-    complete = [
+    complete: list[dict[str, object]] = [
         row
         | {name: row[name] or 0 for name in counts}
         | {
@@ -427,9 +493,9 @@ def _write_runs(
             "finished_at": datetime.now(UTC),
             "step_seconds": dict(steps.seconds),
         }
-        for row in found
+        for row in rows.toArrow().to_pylist()
     ]
-    schema = spark_schema(RunRow)
-    spark = rows.sparkSession
-    store.append(RUNS, spark.createDataFrame([tuple(row[name] for name in schema.names) for row in complete], schema))
+    # Arrow takes a map as pairs.
+    pairs = [row | {"step_seconds": list(steps.seconds.items())} for row in complete]
+    store.append(RUNS, local_frame(rows.sparkSession, pairs, arrow_schema(RunRow)))
     return complete

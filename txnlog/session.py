@@ -24,6 +24,8 @@ Setting = str | int | bool
 CONF = Path(__file__).parent / "conf"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CLASS_PATH = "spark.driver.extraClassPath"
+# A local session's own mark.
+IS_SMALL = "spark.txnlog.small"
 # Each says that whoever started this process brought Spark, or said where one is: its settings are theirs.
 PLATFORMS = (
     "PYSPARK_GATEWAY_PORT",  # set by spark-submit
@@ -58,9 +60,27 @@ LOCAL: Mapping[str, Setting] = {
     "spark.driver.memory": "2g",
 }
 
+# For a dump that is read in a moment, so that planning is what takes the time. To plan anew after each stage and to
+# compile each plan then takes longer than to run it, and what Java's second compiler makes faster does not run often
+# enough to pay. With one compiler Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is
+# compiled any more.
+SMALL: Mapping[str, Setting] = {
+    IS_SMALL: True,
+    "spark.sql.adaptive.enabled": False,
+    "spark.sql.shuffle.partitions": 1,
+    "spark.databricks.delta.snapshotPartitions": 1,
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Of each query Spark writes a description, which only its UI shows.
+    "spark.sql.ui.explainMode": "simple",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC",
+}
 
-def session(app_name: str = "txnlog", **settings: Setting) -> SparkSession:
+
+def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Setting) -> SparkSession:
     """The active session if there is one; else the platform's; else a local one with Delta.
+
+    `is_small`: what it is for is done in a moment; a local one then has the settings of `SMALL`.
 
     `settings` are Spark's own (`**{"spark.sql.shuffle.partitions": 2}`), and win over the local ones; they
     do not change an active session. Raises SetupError if Java, pyspark or a jar is missing, or Spark fails.
@@ -76,7 +96,7 @@ def session(app_name: str = "txnlog", **settings: Setting) -> SparkSession:
     if _has_platform(settings):
         return _start(app_name, settings)
     with _environment(_local_environment()):
-        return _start(app_name, _local_settings(settings))
+        return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
 
 
 def _has_platform(settings: Mapping[str, Setting]) -> bool:

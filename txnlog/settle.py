@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 
@@ -15,6 +19,11 @@ def settled(frame: DataFrame) -> DataFrame:
     # Arrow refuses a null struct whose fields say that they are never null.
     schema = nullable(frame.schema)
     return frame.sparkSession.createDataFrame(frame.to(schema).toArrow(), schema=schema)
+
+
+def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
+    """A few rows of the driver, through Arrow: from Python's own rows Spark would start workers to read them."""
+    return spark.createDataFrame(pa.Table.from_pylist([dict(row) for row in rows], schema))
 
 
 def nullable(schema: StructType) -> StructType:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # So many are printed; the inventory of the dump has all.
 LINKS_NAMED = 5
-START = "start Spark"
 # Read by txnlog/conf/log4j2.properties.
 SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
 
@@ -54,7 +53,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 
 def _outcome(options: DetectOptions) -> Outcome:
-    from txnlog.job import run, steps_of
+    from txnlog.job import run_in, steps_of
     from txnlog.session import session
     from txnlog.spark_errors import SPARK_ERRORS, cause_of
 
@@ -62,9 +61,8 @@ def _outcome(options: DetectOptions) -> Outcome:
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
-        with progress((START, *steps_of(options))) as announce:
-            announce(START)
-            return run(session(), options, announce)
+        with progress(steps_of(options)) as announce:
+            return run_in(lambda is_small: session(is_small=is_small), options, announce)
     except SPARK_ERRORS as error:
         raise SparkError(f"Spark: {cause_of(error)}") from error
     except OSError as error:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from txnlog.detection.pipeline import Facts
 from txnlog.format.coordinator import TOPIC
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
-from txnlog.schema import arrow_schema, spark_schema
+from txnlog.schema import arrow_schema
+from txnlog.settle import local_frame
 from txnlog.sources.coordinator import NULLS, decoded, state_batches
 from txnlog.sources.inventory import FileKind, LogDir
 from txnlog.sources.manifest import CopyTime
@@ -47,15 +48,10 @@ def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_di
     return dataclasses.replace(
         facts,
         transaction_states=facts.transaction_states.unionByName(spark.createDataFrame(states)),
-        dump_files=facts.dump_files.unionByName(_frame(spark, DumpFileRow, files)),
-        checkpoints=facts.checkpoints.unionByName(_frame(spark, CheckpointRow, cleaned)),
+        dump_files=facts.dump_files.unionByName(local_frame(spark, files, arrow_schema(DumpFileRow))),
+        checkpoints=facts.checkpoints.unionByName(local_frame(spark, cleaned, arrow_schema(CheckpointRow))),
         log_dirs=facts.log_dirs.unionByName(log_dirs),
     )
-
-
-def _frame(spark: SparkSession, structure: type, rows: Sequence[Row]) -> DataFrame:
-    schema = spark_schema(structure)
-    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
 
 
 def _place(cluster: str, partition: int) -> Row:

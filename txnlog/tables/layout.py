@@ -29,6 +29,8 @@ UNREADABLE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://?.*", re.DOTALL)
 
 
+# What comes before a check's name in the properties of a table.
+CHECK = "delta.constraints."
 # What delta-rs reads and appends to.
 PROPERTIES = {"delta.enableDeletionVectors": "false", "delta.checkpointPolicy": "classic"}
 
@@ -157,7 +159,13 @@ class Root:
 
 
 def creation(root: Root, table: Table) -> list[str]:
-    """The SQL statements that create a table that is not there yet."""
+    """The SQL statements that create a table that is not there yet.
+
+    A check as a property of a new table costs no commit of its own, of which each takes longer than the table. Of a
+    catalog only the statement is documented.
+    """
+    checks = {} if root.is_schema else {f"{CHECK}{check}": condition for check, condition in table.checks.items()}
+    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (PROPERTIES | checks).items())
     name = root.sql_name(table)
     columns = ", ".join(
         f"{_quoted(field.name)} {field.wire.ddl}{'' if field.nullable else ' NOT NULL'}"
@@ -167,9 +175,9 @@ def creation(root: Root, table: Table) -> list[str]:
     create = (
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING DELTA PARTITIONED BY (cluster)"
         f" COMMENT {literal(table.comment)}"
-        f" TBLPROPERTIES ({', '.join(f'{literal(key)} = {literal(value)}' for key, value in PROPERTIES.items())})"
+        f" TBLPROPERTIES ({properties})"
     )
-    return [create, *(check_creation(root, table, check) for check in table.checks)]
+    return [create, *(check_creation(root, table, check) for check in table.checks if not checks)]
 
 
 def check_creation(root: Root, table: Table, check: str) -> str:

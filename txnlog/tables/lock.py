@@ -14,8 +14,10 @@ from txnlog.tables.layout import URI, Root
 
 
 @contextmanager
-def only_writer(root: Root) -> Iterator[None]:
+def only_writer(root: Root) -> Iterator[bool]:
     """Wait until no other job of this machine writes to the folder, and keep others waiting meanwhile.
+
+    False where nobody can be kept waiting: for a URI or a schema, and on a file system without locks.
 
     On a local disk Delta commits by looking for the next version and then renaming a file to it: of two processes that
     do so at once, one can undo the commit of the other. Object stores and catalogs have their own ways. The lock is on
@@ -23,11 +25,10 @@ def only_writer(root: Root) -> Iterator[None]:
     """
     folder = _opened(root)
     if folder is None:
-        yield
+        yield False
         return
     try:
-        _lock(folder)
-        yield
+        yield _lock(folder)
     finally:
         os.close(folder)
 
@@ -48,9 +49,10 @@ def _opened(root: Root) -> int | None:
     return folder
 
 
-def _lock(folder: int) -> None:
+def _lock(folder: int) -> bool:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
     except OSError:
         # Some network file systems have no locks: there, jobs must not overlap.
-        return
+        return False
+    return True

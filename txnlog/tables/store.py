@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
 from pyspark.errors import AnalysisException
@@ -14,12 +14,23 @@ from pyspark.sql import functions as F
 
 import txnlog
 from txnlog.errors import TableError
-from txnlog.schema import spark_schema
+from txnlog.schema import arrow_schema, spark_schema
 from txnlog.settle import nullable
 from txnlog.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.changes import DELETE, OPERATION
-from txnlog.tables.layout import TABLES, Root, Table, check_creation, column_addition, columns_of, creation, literal
+from txnlog.tables.layout import (
+    CHECK,
+    TABLES,
+    Root,
+    Table,
+    check_creation,
+    column_addition,
+    columns_of,
+    creation,
+    literal,
+)
 
+TABLE_NAMES = tuple(table.name for table in TABLES)
 ATTEMPTS = 8
 _CONCURRENT = (
     "DELTA_CONCURRENT",
@@ -28,7 +39,6 @@ _CONCURRENT = (
     "ConcurrentDelete",
     "MetadataChanged",
 )
-_CHECK = "delta.constraints."
 _ALREADY_DONE = ("already exists", "DELTA_CONSTRAINT_ALREADY_EXISTS")
 
 
@@ -38,28 +48,63 @@ class Store:
     def __init__(self, spark: SparkSession, root: Root) -> None:
         self._spark = spark
         self.root = root
+        self._is_only_writer = False
+        self._empty: set[str] = set()
+        self._creation: list[Future[None]] = []
 
-    def ensure(self) -> None:
-        """Create what is missing, columns of a newer version included; refuse other schemas (`TableError`)."""
+    def ensure(self, is_only_writer: bool = False) -> None:
+        """Create what is missing, columns of a newer version included; refuse other schemas (`TableError`).
+
+        `is_only_writer`: nobody else writes before this store has. What it creates is then taken to be empty, and may
+        not be there before `await_tables`.
+        """
+        self._is_only_writer = is_only_writer
         # Each is a handful of round trips that wait for one another; the tables do not.
         with ThreadPoolExecutor(len(TABLES)) as pool:
             # All are looked at before any is changed: what is refused is left as it was.
-            changes = list(pool.map(self._changes, TABLES))
-            list(pool.map(self._carry_out, TABLES, changes))
+            changes = dict(zip(TABLE_NAMES, pool.map(self._changes, TABLES), strict=True))
+        beside = ThreadPoolExecutor(len(TABLES))
+        self._creation = [beside.submit(self._carry_out, table, changes[table.name]) for table in TABLES]
+        beside.shutdown(wait=False)
+        if not self._empty.issuperset(name for name, statements in changes.items() if statements):
+            self.await_tables()
+
+    def await_tables(self) -> None:
+        """Wait until all tables are there. `TableError` where one could not be created."""
+        for creation_of_one in self._creation:
+            creation_of_one.result()
+
+    def await_quietly(self) -> None:
+        """Wait until no table is being created any more, whatever becomes of it."""
+        wait(self._creation)
+
+    @property
+    def has_new_tables(self) -> bool:
+        """Whether there are tables that this store has created and not written to, as the only writer."""
+        return bool(self._empty)
 
     def read(self, table: Table, clusters: list[str]) -> DataFrame:
         """The rows of some clusters."""
-        return self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}").where(F.col("cluster").isin(clusters))
+        if table.name in self._empty:
+            # So Spark knows while it plans that there are none, and leaves out what would be done with them.
+            return self._spark.createDataFrame(arrow_schema(table.row).empty_table(), spark_schema(table.row))
+        return self._rows(table).where(F.col("cluster").isin(clusters))
+
+    def _rows(self, table: Table) -> DataFrame:
+        return self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}")
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
-        ordered = rows.select([field.name for field in columns_of(table)]).to(spark_schema(table.row))
+        # What may not be null is Delta's to check, row by row.
+        ordered = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
         names = ", ".join(f"`{name}`" for name in ordered.columns)
         self._write(table, f"INSERT INTO {self.root.sql_name(table)} ({names}) SELECT * FROM ", ordered, "")
 
     def overwrite(self, table: Table, rows: DataFrame, clusters: list[str]) -> None:
         """Put these rows in the place of all rows of some clusters."""
-        # What may not be null is Delta's to check, row by row.
+        if table.name in self._empty:
+            self.append(table, rows)
+            return
         typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
         # As text: of a condition Delta makes SQL again, in which Spark puts a value for ${a variable}.
         of_clusters = f"cluster IN ({', '.join(map(literal, clusters))})"
@@ -74,6 +119,10 @@ class Store:
 
         The clusters stand in the condition as literals, so that jobs for different clusters do not collide.
         """
+        if table.name in self._empty:
+            # A merge takes five times as long.
+            self.append(table, changes.where(F.col(OPERATION) != DELETE))
+            return
         names = [field.name for field in columns_of(table)]
         literals = ", ".join(map(literal, clusters))
         on = " AND ".join([f"target.cluster IN ({literals})", *(f"target.{k} = source.{k}" for k in table.key)])
@@ -101,6 +150,7 @@ class Store:
     def _run(self, table: Table, action: Callable[[], object]) -> None:
         try:
             _with_retries(action)
+            self._empty.discard(table.name)
         except SPARK_ERRORS as error:
             raise TableError(f"{self.root.sql_name(table)} cannot be written: {cause_of(error)}") from error
 
@@ -108,6 +158,8 @@ class Store:
         """The statements that make the table what this version of txnlog writes."""
         columns = self._columns(table)
         if columns is None:
+            if self._is_only_writer:
+                self._empty.add(table.name)
             return creation(self.root, table)
         missing = self._missing(table, columns)
         additions = [column_addition(self.root, table, missing)] if missing else []
@@ -130,7 +182,7 @@ class Store:
             return set()
         properties = self._spark.sql(f"SHOW TBLPROPERTIES {self.root.sql_name(table)}").collect()
         keys = (row["key"] for row in properties)
-        return {key.removeprefix(_CHECK) for key in keys if key.startswith(_CHECK)}
+        return {key.removeprefix(CHECK) for key in keys if key.startswith(CHECK)}
 
     def _columns(self, table: Table) -> dict[str, str] | None:
         """Names and types of the table as it stands; None where there is none."""
