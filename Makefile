@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-browser bench mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
+
+test-damage: $(READY) ## every bit and every length of small dumps damaged: before a release; an hour
+	TXNLOG_DAMAGE=1 $(BIN)/pytest tests/end_to_end/test_damage.py $(ARGS)
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
 	$(BIN)/pytest -m browser $(ARGS)

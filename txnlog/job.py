@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +40,7 @@ from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text import check_partition
+from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
     OPERATION,
     UPSERT,
@@ -353,7 +354,9 @@ def _keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
     try:
         yield keep
     except BaseException:
-        spark.interruptTag(AHEAD)
+        # Where Spark itself is gone, there is nothing to interrupt.
+        with suppress(*SPARK_ERRORS, OSError):
+            spark.interruptTag(AHEAD)
         raise
     finally:
         ahead.shutdown(cancel_futures=True)

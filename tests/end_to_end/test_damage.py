@@ -29,15 +29,15 @@ STRONG = ("ABORT", "FENCE", "MOVE_COORDINATOR")
 
 
 class Excerpt(NamedTuple):
-    """Some partitions of a sample, as `broker/partition`, what is to be found, and which files are damaged bit by bit.
+    """Some partitions of a sample, as `broker/partition`, what is to be found, and which files are damaged closely.
 
-    Of all others it is every seventh bit and length; TXNLOG_DAMAGE=1 takes every one of them.
+    In those it is every fifth bit and length, in all others every 31st; TXNLOG_DAMAGE=1 takes every one of all.
     """
 
     sample: str
     partitions: tuple[str, ...]
     causes: tuple[str, ...]
-    every_bit_of: tuple[str, ...] = ()
+    closely: tuple[str, ...] = ()
 
 
 EXCERPTS = {
@@ -129,7 +129,7 @@ def versions(whole: Versions, excerpt: Excerpt) -> Iterator[Version]:
         other = whole.content(others[0]) if others else b""
         for what, broken in damaged(name, content, other):
             yield Version(f"{name}: {what}", {name: broken})
-        step = EVERY or (1 if any(one in name for one in excerpt.every_bit_of) else 7)
+        step = EVERY or (5 if any(one in name for one in excerpt.closely) else 31)
         for bit in range(0, 8 * len(content), step):
             flipped = bytearray(content)
             flipped[bit // 8] ^= 1 << bit % 8
@@ -192,4 +192,4 @@ def test_damage_is_named(found: Judged) -> None:
     for name, files in found.files.items():
         for row in files:
             assert row["bytes_damaged"] == 0 or row["problem"], f"{name}: {row}"
-    assert sum(any(row["bytes_damaged"] for row in files) for files in found.files.values()) > 1000
+    assert sum(any(row["bytes_damaged"] for row in files) for files in found.files.values()) > 500

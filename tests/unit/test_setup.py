@@ -234,6 +234,21 @@ def test_settings_win_over_the_local_ones(spark: SparkSession) -> None:
     assert LOCAL["spark.sql.shuffle.partitions"] != 2
 
 
+@pytest.mark.parametrize("is_small", [False, True])
+def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.MonkeyPatch, is_small: bool) -> None:
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(txnlog.session, "_start", lambda _, settings: started.append(dict(settings)))
+    for variable in txnlog.session.PLATFORMS:
+        monkeypatch.delenv(variable, raising=False)
+    session(is_small=is_small, **{"spark.sql.adaptive.enabled": True})
+    (settings,) = started
+    assert settings.get("spark.sql.codegen.wholeStage", True) is not is_small
+    assert settings["spark.sql.adaptive.enabled"] is True
+    assert ("-XX:TieredStopAtLevel=1" in str(settings[txnlog.session.JAVA_OPTIONS])) is is_small
+    assert "-Xlog:disable" in str(settings[txnlog.session.JAVA_OPTIONS])
+
+
 def test_an_active_session_is_taken_as_it_is(spark: SparkSession) -> None:
     assert session("another", **{"spark.sql.shuffle.partitions": 99}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
@@ -245,7 +260,7 @@ def test_a_platform_keeps_its_own_settings(monkeypatch: pytest.MonkeyPatch, vari
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(txnlog.session, "_start", lambda _, settings: started.append(dict(settings)))
     monkeypatch.setenv(variable, "1")
-    session(**{"spark.sql.shuffle.partitions": 3})
+    session(is_small=True, **{"spark.sql.shuffle.partitions": 3})
     assert started == [{"spark.sql.shuffle.partitions": 3}]
 
 

@@ -1,0 +1,76 @@
+"""How tables are filled: those that a job has made itself, and those that others may write to, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from txnlog.report.reading import rows
+from txnlog.tables.changes import DELETE, OPERATION, UPSERT
+from txnlog.tables.layout import TABLES, TRANSACTIONAL_IDS, Root
+from txnlog.tables.lock import only_writer
+from txnlog.tables.store import Store
+
+
+def owner(spark: SparkSession, producer_id: int, transactional_id: str, operation: str = UPSERT) -> DataFrame:
+    return spark.sql(
+        f"SELECT 'c' AS cluster, {producer_id}L AS producer_id, '{transactional_id}' AS transactional_id,"
+        f" 3 AS coordinator_partition, cast(NULL AS timestamp) AS known_since, '{operation}' AS {OPERATION}"
+    )
+
+
+def operations(root: Root) -> list[str]:
+    return [commit["operation"] for commit in reversed(DeltaTable(root.path_of(TRANSACTIONAL_IDS)).history())]
+
+
+def found(root: Root) -> set[tuple[int, str]]:
+    return {(row["producer_id"], row["transactional_id"]) for row in rows(root, TRANSACTIONAL_IDS)}
+
+
+def test_the_only_writer_fills_its_new_tables_without_a_merge(spark: SparkSession, tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    store = Store(spark, root)
+    with only_writer(root) as is_only_writer:
+        assert is_only_writer
+        store.ensure(is_only_writer)
+        assert store.has_new_tables
+        assert store.read(TRANSACTIONAL_IDS, ["c"]).isEmpty()
+        store.await_tables()
+        changes = owner(spark, 1, "shop").unionByName(owner(spark, 2, "bank", DELETE))
+        store.merge(TRANSACTIONAL_IDS, changes, ["c"])
+        # From now on there is something in it.
+        assert store.read(TRANSACTIONAL_IDS, ["c"]).count() == 1
+        store.merge(TRANSACTIONAL_IDS, owner(spark, 1, "shop"), ["c"])
+    assert found(root) == {(1, "shop")}
+    assert operations(root) == ["CREATE TABLE", "WRITE", "MERGE"]
+
+
+def test_where_others_may_write_it_is_always_a_merge(spark: SparkSession, tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    store, other = Store(spark, root), Store(spark, root)
+    store.ensure()
+    other.ensure()
+    assert not store.has_new_tables
+    other.merge(TRANSACTIONAL_IDS, owner(spark, 1, "shop"), ["c"])
+    store.merge(TRANSACTIONAL_IDS, owner(spark, 1, "shop"), ["c"])
+    assert found(root) == {(1, "shop")}
+    assert operations(root) == ["CREATE TABLE", "MERGE", "MERGE"]
+
+
+def test_a_table_that_was_there_is_not_taken_to_be_empty(spark: SparkSession, tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    Store(spark, root).ensure()
+    later = Store(spark, root)
+    later.ensure(is_only_writer=True)
+    assert not later.has_new_tables
+
+
+def test_new_tables_have_their_checks_in_the_commit_that_creates_them(spark: SparkSession, tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    Store(spark, root).ensure()
+    for table in TABLES:
+        made = DeltaTable(root.path_of(table))
+        assert made.version() == 0
+        assert {f"delta.constraints.{check}" for check in table.checks} <= made.metadata().configuration.keys()
