@@ -23,16 +23,14 @@ from tests.writer import checkpoint, put
 from txnlog.format.checkpoint import offset_checkpoints
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
-EVERY = int(os.environ.get("TXNLOG_DAMAGE", "0"))
+# Of bits and lengths it is every so many: in the files that an excerpt damages closely, and in all others.
+CLOSELY, ELSEWHERE = (1, 7) if os.environ.get("TXNLOG_DAMAGE") == "all" else (5, 31)
 # What changes a cluster if an operator does as the row says.
 STRONG = ("ABORT", "FENCE", "MOVE_COORDINATOR")
 
 
 class Excerpt(NamedTuple):
-    """Some partitions of a sample, as `broker/partition`, what is to be found, and which files are damaged closely.
-
-    In those it is every fifth bit and length, in all others every 31st; TXNLOG_DAMAGE=1 takes every one of all.
-    """
+    """Some partitions of a sample, as `broker/partition`, what is to be found, and which files are damaged closely."""
 
     sample: str
     partitions: tuple[str, ...]
@@ -129,7 +127,7 @@ def versions(whole: Versions, excerpt: Excerpt) -> Iterator[Version]:
         other = whole.content(others[0]) if others else b""
         for what, broken in damaged(name, content, other):
             yield Version(f"{name}: {what}", {name: broken})
-        step = EVERY or (5 if any(one in name for one in excerpt.closely) else 31)
+        step = CLOSELY if any(one in name for one in excerpt.closely) else ELSEWHERE
         for bit in range(0, 8 * len(content), step):
             flipped = bytearray(content)
             flipped[bit // 8] ^= 1 << bit % 8
