@@ -80,7 +80,8 @@ STEPS = (
     "start Spark",
     "open the tables",
     "read and replay",
-    "write the verdicts and states",
+    "write the verdicts",
+    "write the states",
     "write the inventory",
     "write the run",
     "write the metrics",
@@ -226,16 +227,18 @@ def _write(
     started: datetime,
     steps: Steps,
 ) -> list[dict[str, object]]:
-    # Most of a write is waiting, and the tables do not wait for one another.
-    with steps.step("write the verdicts and states"), ThreadPoolExecutor(1) as beside:
+    with steps.step("write the verdicts"):
         store.await_tables()
-        states = beside.submit(write_snapshots, store, clusters, facts, detection, dataclasses.asdict(options))
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
-        states.result()
-    with steps.step("write the inventory"):
+    # Behind the verdicts: these have the latest dump only, so that a disk that fills up leaves the ones before.
+    with steps.step("write the states"):
+        write_snapshots(store, clusters, facts, detection, dataclasses.asdict(options))
+    # Most of a write is waiting, and these tables do not wait for one another.
+    with steps.step("write the inventory"), ThreadPoolExecutor(1) as beside:
+        owners = beside.submit(_write_owners, store, clusters, facts.transaction_states)
         _write_dump_files(store, clusters, facts.dump_files, detection)
-        _write_owners(store, clusters, facts.transaction_states)
+        owners.result()
     with steps.step("write the run"):
         return _write_runs(store, options, _runs(facts, detection, found), started, steps)
 
