@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,12 @@ def settled(frame: DataFrame) -> DataFrame:
 def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
     """A few rows of the driver, through Arrow: from Python's own rows Spark would start workers to read them."""
     return spark.createDataFrame(pa.Table.from_pylist([dict(row) for row in rows], schema))
+
+
+def frame_of(spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> DataFrame:
+    """Arrow batches of the driver, be it none, as a local relation."""
+    # PySpark takes no column that has no piece at all.
+    return spark.createDataFrame(pa.Table.from_batches([pa.RecordBatch.from_pylist([], schema), *batches], schema))
 
 
 def nullable(schema: StructType) -> StructType:

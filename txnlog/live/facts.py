@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.pipeline import Facts
@@ -16,7 +15,7 @@ from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
 from txnlog.schema import arrow_schema
-from txnlog.settle import local_frame
+from txnlog.settle import frame_of, local_frame
 from txnlog.sources.coordinator import NULLS, decoded, state_batches
 from txnlog.sources.inventory import FileKind, LogDir
 from txnlog.sources.manifest import CopyTime
@@ -42,12 +41,12 @@ def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_di
     A copy with the highest leader epoch and log end is believed, so that it takes the place of older ones by itself.
     """
     spark = facts.log_dirs.sparkSession
-    states = pa.Table.from_batches(state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))
+    states = frame_of(spark, state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))
     files = [_file(log, _place(cluster, partition)) for partition, log in found.logs.items()]
     cleaned = [_cleaned(log, _place(cluster, partition)) for partition, log in found.logs.items()]
     return dataclasses.replace(
         facts,
-        transaction_states=facts.transaction_states.unionByName(spark.createDataFrame(states)),
+        transaction_states=facts.transaction_states.unionByName(states),
         dump_files=facts.dump_files.unionByName(local_frame(spark, files, arrow_schema(DumpFileRow))),
         checkpoints=facts.checkpoints.unionByName(local_frame(spark, cleaned, arrow_schema(CheckpointRow))),
         log_dirs=facts.log_dirs.unionByName(log_dirs),

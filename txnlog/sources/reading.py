@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from weakref import WeakSet
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.errors import DumpError
-from txnlog.schema import arrow_schema, spark_schema
+from txnlog.schema import arrow_schema
+from txnlog.settle import frame_of
 from txnlog.sources.data_sources import SOURCES, DumpSource
 
 _SOURCE_OF: dict[str, type[DumpSource]] = {source.short_name: source for source in SOURCES}
@@ -80,7 +80,6 @@ def _frame(spark: SparkSession, name: str, dump: str, options: dict[str, str | i
 
 def _read_here(spark: SparkSession, source: DumpSource) -> DataFrame:
     try:
-        rows = pa.Table.from_batches(source.rows(list(source.readable())), arrow_schema(source.row))
+        return frame_of(spark, source.rows(list(source.readable())), arrow_schema(source.row))
     except OSError as error:
         raise DumpError(f"{error.filename or source.options['path']}: {error.strerror or error}") from error
-    return spark.createDataFrame(rows, spark_schema(source.row))
