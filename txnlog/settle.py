@@ -18,18 +18,22 @@ def settled(frame: DataFrame) -> DataFrame:
     """
     # Arrow refuses a null struct whose fields say that they are never null.
     schema = nullable(frame.schema)
-    return frame.sparkSession.createDataFrame(frame.to(schema).toArrow(), schema=schema)
+    rows = frame.to(schema).toArrow()
+    return frame_of(frame.sparkSession, rows.to_batches(), rows.schema, schema)
 
 
 def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
     """A few rows of the driver, through Arrow: from Python's own rows Spark would start workers to read them."""
-    return spark.createDataFrame(pa.Table.from_pylist([dict(row) for row in rows], schema))
+    return frame_of(spark, [pa.RecordBatch.from_pylist([dict(row) for row in rows], schema)], schema)
 
 
-def frame_of(spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> DataFrame:
-    """Arrow batches of the driver, be it none, as a local relation."""
-    # PySpark takes no column that has no piece at all.
-    return spark.createDataFrame(pa.Table.from_batches([pa.RecordBatch.from_pylist([], schema), *batches], schema))
+def frame_of(
+    spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema, spark_schema: StructType | None = None
+) -> DataFrame:
+    """Arrow batches of the driver, be it none, as a local relation; with Spark's own schema if it says more."""
+    # Spark drops all rows behind an empty piece, and PySpark takes no column that has no piece at all.
+    pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
+    return spark.createDataFrame(pa.Table.from_batches(pieces, schema), schema=spark_schema)
 
 
 def nullable(schema: StructType) -> StructType:

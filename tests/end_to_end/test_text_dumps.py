@@ -13,6 +13,7 @@ from txnlog.config import detect_options
 from txnlog.errors import DumpError
 from txnlog.job import run
 from txnlog.report.reading import rows
+from txnlog.sources.reading import batches
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 TEXTS = Path(__file__).parents[1] / "texts"
@@ -84,3 +85,22 @@ def test_a_text_of_an_unknown_partition_ends_the_job_with_one_line(spark: SparkS
     run(spark, detect_options({**options, "topic_partition": "orders-0"}))
     (row,) = rows(Root(options["tables"]), OPEN_TRANSACTIONS)
     assert (row["topic"], row["partition"]) == ("orders", 0)
+
+
+@pytest.mark.parametrize("level", ["all", "markers"])
+def test_rows_of_some_producers_are_the_same_from_workers_and_here(
+    spark: SparkSession, tmp_path: Path, level: str
+) -> None:
+    log_dir = tmp_path / "dump" / "broker-1"
+    log_dir.mkdir(parents=True)
+    for name in ("4.3.0", "3.5.2", "2.4.1"):
+        shutil.copy(TEXTS / name / "deep.txt", log_dir / f"{name}.txt")
+    shutil.copytree(COORDINATOR, log_dir / COORDINATOR.name)
+    producers = {row.producer_id for row in batches(spark, str(tmp_path), level).collect()} - {-1}
+    assert len(producers) > 1
+    for producer_id in producers:
+        wanted = {"level": level, "producers": str(producer_id)}
+        here = [row.asDict() for row in batches(spark, str(tmp_path), on_driver=1, **wanted).collect()]
+        by_workers = [row.asDict() for row in batches(spark, str(tmp_path), **wanted).collect()]
+        assert sorted(here, key=str) == sorted(by_workers, key=str)
+        assert {row["producer_id"] for row in here} == {producer_id}

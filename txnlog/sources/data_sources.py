@@ -184,12 +184,7 @@ class BatchesSource(DumpSource):
         producers = self._producers()
         for file in files:
             if file.is_text:
-                for rows in text_batches(file, Level(level), self.is_wanted):
-                    yield (
-                        rows
-                        if producers is None
-                        else rows.filter(pc.is_in(rows["producer_id"], pa.array(sorted(producers))))
-                    )
+                yield from _of_producers(text_batches(file, Level(level), self.is_wanted), producers)
                 continue
             with opened_segment(file.path) as segment:
                 yield from segment_batches(file, segment, Level(level), producers)
@@ -202,6 +197,17 @@ class BatchesSource(DumpSource):
         if not all(each.isdecimal() for each in ids):
             raise OptionError(f"producers {given!r} are not producer ids such as 1000,1001")
         return frozenset(map(int, ids))
+
+
+def _of_producers(found: Iterator[pa.RecordBatch], producers: frozenset[int] | None) -> Iterator[pa.RecordBatch]:
+    if producers is None:
+        yield from found
+        return
+    ids = pa.array(sorted(producers))
+    for rows in found:
+        chosen = rows.filter(pc.is_in(rows["producer_id"], ids))
+        if chosen.num_rows:
+            yield chosen
 
 
 class TransactionStatesSource(DumpSource):

@@ -236,7 +236,7 @@ class Cluster:
         return process is not None and process.poll() is None
 
     def start(self, *node_ids: int) -> None:
-        """Start brokers and wait until the cluster lists them."""
+        """Start brokers and wait until the cluster lists them and they can be connected to."""
         for node_id in node_ids:
             node = self.nodes[node_id]
             command = java_command(self.release, "kafka.Kafka", str(node.folder / "server.properties"), heap="384m")
@@ -248,12 +248,18 @@ class Cluster:
         admin, deadline = self.admin, time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
-                if node_ids <= set(admin.list_topics(timeout=2).brokers):
+                # A broker is listed a moment before it listens.
+                if node_ids <= set(admin.list_topics(timeout=2).brokers) and all(map(self._listens, node_ids)):
                     return
             except KafkaException:
                 pass  # still starting
             time.sleep(0.3)
         raise TimeoutError(f"brokers {sorted(node_ids)} did not come up; see broker.log under {self.folder}")
+
+    def _listens(self, node_id: int) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, self.nodes[node_id].port), timeout=2):
+            return True
+        return False
 
     def stop(self, node_id: int) -> None:
         """A clean shutdown: leadership is given up first, producer snapshots are written at the log ends."""
