@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from txnlog.errors import FormatError
 from txnlog.format import batch as wire
-from txnlog.format.batch import HEADER_SIZE, LENGTH_END
+from txnlog.format.batch import HEADER_SIZE, LENGTH_END, RecordBatchHeader
 from txnlog.format.checksum import Segment
 from txnlog.format.compression import decompressed
 from txnlog.format.coordinator import TransactionState, transaction_state, transactional_id_of_key
@@ -20,7 +21,6 @@ from txnlog.format.structure import fields
 from txnlog.sources.arrow import place_of, record_batches
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import TransactionStateRow
-from txnlog.sources.segments import is_control
 
 NAMES = tuple(field.name for field in fields(TransactionStateRow))
 NULLS: dict[str, Any] = dict.fromkeys(NAMES)
@@ -40,34 +40,30 @@ def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
 
 
 def _rows_of_run(run: Run, place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
-    control = is_control(run.headers)
-    for index, header in enumerate(run.headers):
-        if control[index]:
-            continue
+    for index in np.flatnonzero(~run.headers.is_control).tolist():
+        header = run.headers.row(index)
         batch = {
             "position": int(run.positions[index]),
-            "coordinator_epoch": int(header["partition_leader_epoch"]),
-            "append_timestamp": int(header["max_timestamp"]),
+            "coordinator_epoch": header.partition_leader_epoch,
+            "append_timestamp": header.max_timestamp,
             "is_tombstone": False,
         }
-        offset = int(header["base_offset"])
+        offset = header.base_offset
         try:
-            for record in _records(run, index):
+            for record in _records(run, int(run.positions[index]) - run.start, header):
                 yield (place | batch | {"offset": offset + record.offset_delta} | decoded(record, place, partitions))
         except FormatError as error:
             yield place | batch | {"offset": offset, "problem": f"records of the batch: {error}"}
 
 
-def _records(run: Run, index: int) -> Iterator[Record]:
-    header = run.headers[index]
-    if header["magic"] != 2:
-        raise FormatError(f"a coordinator never writes magic {header['magic']}")
-    start = int(run.positions[index]) - run.start
-    end = start + LENGTH_END + int(header["batch_length"])
+def _records(run: Run, start: int, header: RecordBatchHeader) -> Iterator[Record]:
+    if header.magic != 2:
+        raise FormatError(f"a coordinator never writes magic {header.magic}")
+    end = start + LENGTH_END + header.batch_length
     if end > len(run.window):
         raise FormatError(f"a coordinator never writes a batch of {end - start} bytes")
     payload = bytes(run.window[start + HEADER_SIZE : end])
-    yield from records(decompressed(payload, int(header["attributes"]) & wire.CODEC_MASK), int(header["record_count"]))
+    yield from records(decompressed(payload, header.attributes & wire.CODEC_MASK), header.record_count)
 
 
 def decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:
