@@ -46,6 +46,18 @@ def _tables() -> npt.NDArray[np.uint32]:
 TABLES = _tables()
 
 
+def compiled(signature: str) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for arguments of these types, or take what an earlier process has kept of that."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(signature, nogil=True, cache=True)(function)
+        except RuntimeError:  # there is no folder to keep it in
+            return njit(signature, nogil=True)(function)
+
+    return decorate
+
+
 def _operation(typed: Callable[..., Any]) -> Any:
     """An operation of the processor, by a function that gives its types and what generates it."""
     return intrinsic(typed)
@@ -150,7 +162,7 @@ def _crc(content: Bytes, place: int, end: int) -> Any:
     return crc ^ ONES
 
 
-@njit("i8(Array(u1, 1, 'C', readonly=True), i8[::1], i8[::1], i8[:, ::1])", nogil=True, boundscheck=False)
+@compiled("i8(Array(u1, 1, 'C', readonly=True), i8[::1], i8[::1], i8[:, ::1])")
 def walk(window: Bytes, starts: Any, crcs: Any, table: Any) -> int:
     """Put what `txnlog.format.walk.Steps` has into arrays: how many batches these are.
 

@@ -13,8 +13,8 @@ from txnlog.format import batch as wire
 from txnlog.format.batch import CHECKED_FROM, LENGTH_END, LENGTH_POSITION, MAGIC_POSITION
 from txnlog.format.headers import NAMES, Headers, Integers, Places
 
-# Python takes about as long for so many batches as it takes to compile the walk.
-ENOUGH = 1 << 20
+# Python takes about as long for so many batches as it takes to load the compiled walk.
+ENOUGH = 1 << 19
 # Bytes of a batch beyond which they take longer than the steps do.
 SMALL = 1 << 12
 # Batches of one compiled walk: their columns take about 100 bytes each.

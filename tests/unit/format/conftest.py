@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from collections.abc import Callable
 from types import ModuleType
 
@@ -16,11 +17,13 @@ WALKS = ("python", "instruction", "tables")
 
 
 @pytest.fixture(scope="session")
-def without_instruction() -> ModuleType:
+def without_instruction(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The compiled walk as it is on a processor that has no instruction for checksums."""
+    # A file of its own, as what is compiled is kept beside the file.
+    file = shutil.copy(compiled.__file__, tmp_path_factory.mktemp("compiled") / "compiled_with_tables.py")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(binding, "get_host_cpu_features", dict)
-        spec = importlib.util.spec_from_file_location("txnlog.format.compiled_with_tables", compiled.__file__)
+        spec = importlib.util.spec_from_file_location("txnlog.format.compiled_with_tables", file)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.writer import Bytes, batch, data, marker, message, record
 from txnlog.format import batch as wire
+from txnlog.format import compiled
 from txnlog.format import walk as walks
 from txnlog.format.headers import NAMES, Headers
 from txnlog.format.scan import Run, scan
@@ -138,3 +141,16 @@ def test_more_batches_than_are_walked_at_once_are_all_found(each_walk: str, monk
     assert offsets.tolist() == list(range(51))
     assert len(runs) == (1 if each_walk == "python" else 8)
     assert len(NAMES) == len(wire.RecordBatchHeader._fields)
+
+
+def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    double: dict[str, Any] = {}
+    # Code that no file holds has no place beside it.
+    exec("def twice(number):\n    return 2 * number", double)
+    assert compiled.compiled("i8(i8)")(double["twice"])(21) == 42
+
+
+def test_what_was_compiled_once_is_there_for_the_next_process() -> None:
+    code = "from txnlog.format.compiled import walk; print(sum(walk.stats.cache_hits.values()))"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["1"]
