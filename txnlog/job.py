@@ -78,8 +78,7 @@ STEPS = (
     "open the tables",
     "read and replay",
     "write the verdicts",
-    "write the states",
-    "write the inventory",
+    "write states and inventory",
     "write the run",
     "write the metrics",
 )
@@ -224,13 +223,13 @@ def _write(
         store.await_tables()
         found = settled(open_transaction_rows(detection.transactions))
         _write_verdicts(store, clusters, found, detection)
-    # Behind the verdicts: these have the latest dump only, so that a disk that fills up leaves the ones before.
-    with steps.step("write the states"):
-        write_snapshots(store, clusters, facts, detection, dataclasses.asdict(options))
+    # Behind the verdicts: states are of the latest dump only, so that a disk that fills up leaves the ones before.
     # Most of a write is waiting, and these tables do not wait for one another.
-    with steps.step("write the inventory"), ThreadPoolExecutor(1) as beside:
+    with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
+        states = beside.submit(write_snapshots, store, clusters, facts, detection, dataclasses.asdict(options))
         owners = beside.submit(_write_owners, store, clusters, facts.transaction_states)
         _write_dump_files(store, clusters, facts.dump_files, detection)
+        states.result()
         owners.result()
     with steps.step("write the run"):
         return _write_runs(store, options, _runs(facts, detection, found), started, steps)

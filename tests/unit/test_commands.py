@@ -144,13 +144,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_a_step_says_its_number_and_what_is_left() -> None:
     steps = steps_of(DetectOptions(dump="d", tables="t"))
-    assert numbered("read and replay", steps) == "step 4 of 8: read and replay"
-    assert left_behind("read and replay", steps) == (
-        "then write the verdicts, write the states, write the inventory, write the run"
-    )
+    assert numbered("read and replay", steps) == "step 4 of 7: read and replay"
+    assert left_behind("read and replay", steps) == "then write the verdicts, write states and inventory, write the run"
     assert left_behind("write the run", steps) == ""
 
 
 def test_a_step_counts_only_where_somebody_asked_for_it() -> None:
     steps = steps_of(DetectOptions(dump="d", tables="t", bootstrap_server="b:9092", metrics="m.prom"))
-    assert (steps.index("ask the cluster"), steps[-1], len(steps)) == (1, "write the metrics", 10)
+    assert (steps.index("ask the cluster"), steps[-1], len(steps)) == (1, "write the metrics", 9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -63,8 +64,11 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     transactions) and used several times by the next ones: unsettled, the plan would double at every step.
     """
     skew_ms = thresholds.clock_skew_ms
-    times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
-    copies = settle(chosen_copies(partition_copies(facts.dump_files, facts.checkpoints)))
+    # Neither needs the other: one is planned while the other is computed.
+    with ThreadPoolExecutor(1) as beside:
+        chosen = beside.submit(lambda: settle(chosen_copies(partition_copies(facts.dump_files, facts.checkpoints))))
+        times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
+        copies = chosen.result()
     states = chosen_states(facts.transaction_states, copies)
     readable = states.where("problem IS NULL")
     coverage = settle(coordinator_coverage(states, copies, times))
