@@ -34,11 +34,11 @@ from txnlog.session import IS_SMALL
 from txnlog.settle import local_frame, settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
-from txnlog.sources.evidence import FILE
+from txnlog.sources.evidence import FILE, OF_REPLAY, STATES
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
-from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
+from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.text import check_partition
 from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
@@ -280,10 +280,11 @@ def facts_of(
     }
     evidence = keep(reading.evidence(spark, options.dump, options.full, **shared))
     facts = Facts(
-        runs=evidence.where(f"fact <> '{FILE}'").select(*spark_schema(ReplayRow).names),
+        # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
+        runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         markers=_markers_of(spark, options, shared),
         dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
-        transaction_states=keep(reading.transaction_states(spark, options.dump, **shared)),
+        transaction_states=evidence.where(f"fact = '{STATES}'").select(*spark_schema(TransactionStateRow).names),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),

@@ -274,9 +274,11 @@ class DumpFilesSource(DumpSource):
 
 
 class EvidenceSource(DumpSource):
-    """`txnlog_evidence`: rows of `EvidenceRow`: those of `DumpFileRow`, and what each log adds up to for the replay.
+    """`txnlog_evidence`: rows of `EvidenceRow`: all that the detection needs of segments, each of which is read once.
 
-    Option `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
+    They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Option
+    `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
+    `coordinator_partitions` is that of `TransactionStatesSource`.
     """
 
     short_name, row = "txnlog_evidence", EvidenceRow
@@ -291,7 +293,8 @@ class EvidenceSource(DumpSource):
         return found
 
     def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
-        yield from evidence(files)
+        asked = self.options.get("coordinator_partitions")
+        yield from evidence(files, int(asked) if asked else None)
 
 
 SOURCES = (

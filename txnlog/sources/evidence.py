@@ -18,12 +18,14 @@ from txnlog.format.structure import joined
 from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.inventory import DumpFile
-from txnlog.sources.rows import DumpFileRow, ReplayRow
+from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
 from txnlog.sources.segments import MARKER_NAMES, is_control
 
-EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow)
+EvidenceRow = joined("EvidenceRow", TransactionStateRow, DumpFileRow, ReplayRow)
 FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
+OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
+STATES = "state"
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
