@@ -38,7 +38,7 @@ from txnlog.sources.evidence import FILE, OF_REPLAY, STATES
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
-from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow, TransactionStateRow
+from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text import check_partition
 from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
@@ -284,7 +284,7 @@ def facts_of(
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         markers=_markers_of(spark, options, shared),
         dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
-        transaction_states=evidence.where(f"fact = '{STATES}'").select(*spark_schema(TransactionStateRow).names),
+        transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
         checkpoints=reading.checkpoints(spark, options.dump, **shared),

@@ -41,19 +41,6 @@ def record_batch(structure: type, constants: Mapping[str, Any], columns: Mapping
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def widened(rows: pa.RecordBatch, structure: type, **constants: Any) -> pa.RecordBatch:
-    """The same rows in a structure that has their columns, `constants`, and others, which are null."""
-    schema = arrow_schema(structure)
-    own = set(rows.schema.names)
-
-    def column(field: pa.Field) -> pa.Array:
-        if field.name in own:
-            return rows[field.name]
-        return pa.repeat(pa.scalar(constants.get(field.name), field.type), len(rows))
-
-    return pa.RecordBatch.from_arrays([column(field) for field in schema], schema=schema)
-
-
 def record_batches(structure: type, rows: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
     """Arrow batches of rows that are tuples in the structure's order; no more of them are kept than one batch has."""
     names, left = arrow_schema(structure).names, iter(rows)

@@ -11,9 +11,8 @@ from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import offset_checkpoints
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION
-from txnlog.sources.arrow import widened
 from txnlog.sources.coordinator import states_of_run
-from txnlog.sources.evidence import STATES, EvidenceRow, EvidenceRows, batches_of_rows, batches_of_run
+from txnlog.sources.evidence import EvidenceRows, batches_of_rows, batches_of_run, evidence_of_states
 from txnlog.sources.files import (
     LARGEST_TEXT,
     WRITTEN_BY_BROKERS,
@@ -125,7 +124,7 @@ def evidence(groups: Iterable[LogFiles], coordinator_partitions: int | None = No
     found = EvidenceRows()
     for group in groups:
         for states in _add(found, group, coordinator_partitions):
-            yield widened(states, EvidenceRow, fact=STATES)
+            yield evidence_of_states(states)
         if found.is_full:
             yield from found.batches()
     yield from found.batches()
