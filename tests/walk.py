@@ -20,10 +20,10 @@ def pieces(content: bytes) -> list[Run | Stretch]:
 def batches(found: list[Run | Stretch]) -> dict[int, RecordBatchHeader]:
     """The whole batches by their position."""
     return {
-        int(position): RecordBatchHeader(*header.item())
+        int(position): run.headers.row(index)
         for run in found
         if isinstance(run, Run)
-        for position, header in zip(run.positions, run.headers, strict=True)
+        for index, position in enumerate(run.positions)
     }
 
 

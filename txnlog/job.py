@@ -25,6 +25,7 @@ from txnlog.detection.coordinator import producer_ids
 from txnlog.detection.copies import COPY
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
+from txnlog.effort import is_few_rows, is_read_in_a_moment
 from txnlog.errors import DumpError
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.report import metrics
@@ -67,10 +68,6 @@ if TYPE_CHECKING:
     from txnlog.live.coordinators import CoordinatorLogs
 
 DEFAULT_MAX_TIMEOUT_MS = 900_000
-# Up to so many bytes a dump is small: to plan what is done with it, and to start workers, takes longer than to do it.
-SMALL_DUMP = 8 << 20
-# What a compressed text may have more than its file.
-COMPRESSED, EXPANSION = (".gz", ".zst"), 32
 # Of what is computed before it is needed: how many frames at once, and what its jobs are known by.
 FRAMES_AHEAD = 2
 AHEAD = "txnlog-ahead"
@@ -140,11 +137,11 @@ def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], N
 def run_in(
     start: Callable[[bool], SparkSession], options: DetectOptions, announce: Callable[[str], None] = lambda _: None
 ) -> Outcome:
-    """As `run`. `start` gives the session when it is known whether the dump is read in a moment."""
+    """As `run`. `start` gives the session when it is known whether few rows of the dump reach Spark."""
     steps, started = Steps(announce), datetime.now(UTC)
     options, dump, coordinators = _prepared(options, steps)
     with steps.step("start Spark"):
-        spark = start(_is_small(dump))
+        spark = start(is_few_rows(dump))
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
     with ExitStack() as writing, _keeping(spark) as keep:
@@ -167,10 +164,6 @@ def run_in(
         with steps.step("write the metrics"):
             metrics.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
-
-
-def _is_small(dump: Inventory) -> bool:
-    return sum(file.size * (EXPANSION if file.file.endswith(COMPRESSED) else 1) for file in dump.files) <= SMALL_DUMP
 
 
 def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inventory, CoordinatorLogs | None]:
@@ -266,28 +259,28 @@ def facts_of(
 ) -> Facts:
     """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
 
-    `keep` gives back a frame that is not computed twice. A session of txnlog's own for small dumps has no workers that
-    were worth starting: there, the dump is read here and now.
+    `keep` gives back a frame that is not computed twice. In a session of txnlog's own for few rows, what is read in a
+    moment is read here and now: to start a worker takes longer.
     """
-    on_driver = spark.conf.get(IS_SMALL, "false") == "true" and _is_small(dump)
-    if on_driver:
-        keep = _as_it_is
+    has_few_rows = spark.conf.get(IS_SMALL, "false") == "true" and is_few_rows(dump)
+    is_here = has_few_rows and is_read_in_a_moment(dump)
     shared: dict[str, Any] = {
-        "on_driver": 1 if on_driver else None,
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
     }
-    evidence = keep(reading.evidence(spark, options.dump, options.full, **shared))
+    of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}
+    evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
+    evidence = evidence if is_here else keep(evidence)
     facts = Facts(
         # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
-        markers=_markers_of(spark, options, shared),
+        markers=_markers_of(spark, options, of_batches),
         dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
         transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
-        producer_snapshots=reading.producer_snapshots(spark, options.dump, **shared),
-        aborted_transactions=reading.aborted_transactions(spark, options.dump, **shared),
-        checkpoints=reading.checkpoints(spark, options.dump, **shared),
+        producer_snapshots=reading.producer_snapshots(spark, options.dump, **of_rows),
+        aborted_transactions=reading.aborted_transactions(spark, options.dump, **of_rows),
+        checkpoints=reading.checkpoints(spark, options.dump, **of_rows),
         log_dirs=_log_dirs(spark, dump.log_dirs, options),
     )
     if coordinators is None:

@@ -60,7 +60,7 @@ LOCAL: Mapping[str, Setting] = {
     "spark.driver.memory": "2g",
 }
 
-# For a dump that is read in a moment, so that planning is what takes the time. To plan anew after each stage and to
+# For few rows, so that planning is what takes the time. To plan anew after each stage and to
 # compile each plan then takes longer than to run it, and what Java's second compiler makes faster does not run often
 # enough to pay. With one compiler Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is
 # compiled any more.
@@ -80,7 +80,7 @@ SMALL: Mapping[str, Setting] = {
 def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Setting) -> SparkSession:
     """The active session if there is one; else the platform's; else a local one with Delta.
 
-    `is_small`: what it is for is done in a moment; a local one then has the settings of `SMALL`.
+    `is_small`: few rows reach it; a local one then has the settings of `SMALL`.
 
     `settings` are Spark's own (`**{"spark.sql.shuffle.partitions": 2}`), and win over the local ones; they
     do not change an active session. Raises SetupError if Java, pyspark or a jar is missing, or Spark fails.

@@ -33,7 +33,8 @@ def frame_of(
     """Arrow batches of the driver, be it none, as a local relation; with Spark's own schema if it says more."""
     # Spark drops all rows behind an empty piece, and PySpark takes no column that has no piece at all.
     pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
-    return spark.createDataFrame(pa.Table.from_batches(pieces, schema), schema=spark_schema)
+    rows = pa.Table.from_batches(pieces, schema)
+    return spark.createDataFrame(rows, spark_schema) if spark_schema else spark.createDataFrame(rows)
 
 
 def nullable(schema: StructType) -> StructType:

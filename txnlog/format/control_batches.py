@@ -13,7 +13,7 @@ from txnlog.format.batch import HEADER_SIZE, LENGTH_END
 from txnlog.format.compression import decompressed
 from txnlog.format.control import MARKERS, ControlRecord, control_record
 from txnlog.format.scan import Run
-from txnlog.format.structure import INT8, INT16, INT32, numpy_dtype
+from txnlog.format.structure import INT8, INT16, INT32, gathered, numpy_dtype
 
 UNREADABLE = "UNREADABLE"
 
@@ -51,9 +51,9 @@ class Controls(NamedTuple):
 
 def controls(run: Run, indexes: Numbers) -> Controls:
     """The control records of the batches at `indexes`; `UNREADABLE` where a whole batch holds none that can be read."""
-    headers = run.headers[indexes]
-    is_plain = (headers["attributes"] & wire.CODEC_MASK == 0) & (headers["record_count"] == 1)
-    is_plain &= headers["batch_length"] == HEADER_SIZE - LENGTH_END + USUAL.itemsize
+    headers = run.headers
+    is_plain = (headers["attributes"][indexes] & wire.CODEC_MASK == 0) & (headers["record_count"][indexes] == 1)
+    is_plain &= headers["batch_length"][indexes] == HEADER_SIZE - LENGTH_END + USUAL.itemsize
     candidates = indexes[is_plain]
     content = _behind_headers(run, candidates)
     is_usual = _is_usual(content)
@@ -72,9 +72,7 @@ def _behind_headers(run: Run, indexes: Numbers) -> npt.NDArray[np.void]:
     if not len(indexes):
         return np.zeros(0, USUAL)
     places = run.positions[indexes] - run.start + HEADER_SIZE
-    every_byte = np.ndarray((len(run.window) - USUAL.itemsize + 1,), USUAL, buffer=run.window, strides=(1,))
-    found: npt.NDArray[np.void] = every_byte[places]
-    return found
+    return gathered(run.window, places, USUAL)
 
 
 def _is_usual(content: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
@@ -94,12 +92,11 @@ def _is_usual(content: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
 def _one_by_one(run: Run, indexes: Numbers) -> dict[int, ControlRecord]:
     found = {}
     for index in indexes.tolist():
-        header = run.headers[index]
+        header = run.headers.row(index)
         start = int(run.positions[index]) - run.start
-        payload = bytes(run.window[start + HEADER_SIZE : start + LENGTH_END + int(header["batch_length"])])
+        payload = bytes(run.window[start + HEADER_SIZE : start + LENGTH_END + header.batch_length])
         try:
-            codec = int(header["attributes"]) & wire.CODEC_MASK
-            record = control_record(decompressed(payload, codec), int(header["record_count"]))
+            record = control_record(decompressed(payload, header.attributes & wire.CODEC_MASK), header.record_count)
         except FormatError:
             record = ControlRecord(UNREADABLE, None)
         if record is not None:

@@ -84,7 +84,7 @@ class UsualRecords(NamedTuple):
 
 def usual_records(run: Run, indexes: npt.NDArray[np.intp]) -> UsualRecords:
     """The records of those of the batches that hold one state each, as coordinators write it."""
-    headers = run.headers[indexes]
+    headers = run.headers.chosen(indexes)
     starts = run.positions[indexes] - run.start
     ends = starts + LENGTH_END + headers["batch_length"]
     is_plain = (headers["attributes"] & wire.CODEC_MASK == 0) & (headers["record_count"] == 1)

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import fastcrc
 import numpy as np
 import numpy.typing as npt
 
@@ -28,16 +27,17 @@ from txnlog.format.batch import (
     RecordBatchHeader,
 )
 from txnlog.format.checksum import Segment, valid_length_at
+from txnlog.format.headers import Headers, Places
 from txnlog.format.search import Search
-from txnlog.format.structure import numpy_dtype
+from txnlog.format.walk import Steps, Walker
 
 WINDOW = 16 << 20
 # After damage the window starts small again and doubles: a segment with damage every few bytes stays linear.
 WINDOW_AFTER_DAMAGE = 64 << 10
 
-BATCH_HEADER = numpy_dtype(RecordBatchHeader)
 _INT32 = struct.Struct(">i")
-Places = npt.NDArray[np.int64]
+# Of the process: what one segment has shown of the sizes of batches, the next ones show, too.
+walk = Walker()
 
 
 class Kind(enum.StrEnum):
@@ -53,15 +53,14 @@ class Kind(enum.StrEnum):
 class Run:
     """Whole batches that follow one another, each with a matching checksum.
 
-    `positions` (n, int64) are bytes from the start of the segment; `headers` (n) have the dtype of
-    `RecordBatchHeader`, older messages in the same shape; `window` starts at byte `start` of the segment. Only a
-    batch longer than `WINDOW` is not wholly in it.
+    `positions` (n, int64) are bytes from the start of the segment; `window` starts at byte `start` of it. Only a batch
+    longer than `WINDOW` is not wholly in it.
     """
 
     start: int
     end: int
     positions: npt.NDArray[np.int64]
-    headers: npt.NDArray[np.void]
+    headers: Headers
     window: memoryview
 
 
@@ -80,7 +79,7 @@ class _Chain(NamedTuple):
 
     starts: Places
     ends: Places
-    headers: npt.NDArray[np.void]
+    headers: Headers
     valid: npt.NDArray[np.bool_]
 
 
@@ -111,10 +110,10 @@ def _pieces(segment: Segment, position: int, window: memoryview, search: Search)
             stop = stops[bisect.bisect(stops, index)]
             start, end = int(chain.starts[index]), int(chain.ends[stop - 1])
             kept = chain.starts[index:stop] + position
-            yield Run(position + start, position + end, kept, chain.headers[index:stop], window[start:])
+            yield Run(position + start, position + end, kept, chain.headers.chosen(slice(index, stop)), window[start:])
             index = stop
         elif _is_framed(segment, position, chain, index, search):
-            header = RecordBatchHeader(*chain.headers[index].item())
+            header = chain.headers.row(index)
             start, end = int(chain.starts[index]), int(chain.ends[index])
             yield Stretch(position + start, position + end, Kind.CRC_MISMATCH, header)
             index += 1
@@ -137,50 +136,14 @@ def _is_framed(segment: Segment, position: int, chain: _Chain, index: int, searc
 
 
 def _chain(window: memoryview) -> _Chain:
-    starts, ends = _frames(window)
-    headers = _headers(window, starts)
-    return _Chain(starts, ends, headers, _validity(window, starts, ends, headers))
+    steps = walk(window)
+    return _Chain(steps.starts, steps.ends, steps.headers, _validity(window, steps))
 
 
-def _frames(window: memoryview) -> tuple[Places, Places]:
-    """Starts and ends of batches, following the length fields as long as each lies in the window whole."""
-    found: list[int] = []
-    place, size, length_at, add = 0, len(window), _INT32.unpack_from, found.append
-    # Once a batch: nothing stands in this loop that can be done for all of them at once.
-    while place + MAGIC_POSITION < size:
-        (length,) = length_at(window, place + LENGTH_POSITION)
-        end = place + LENGTH_END + length
-        if length < wire.SMALLEST_LEGACY_LENGTH or end > size:
-            break
-        add(place)
-        place = end
-    starts = np.array(found, np.int64)
-    ends = np.append(starts[1:], place)[: len(starts)]
-    magic = np.frombuffer(window, np.uint8)[starts + MAGIC_POSITION]
-    too_short = np.flatnonzero((magic > 1) & (ends - starts < LENGTH_END + wire.SMALLEST_BATCH_LENGTH))
-    whole = int(too_short[0]) if len(too_short) else len(starts)
-    return starts[:whole], ends[:whole]
-
-
-def _headers(window: memoryview, starts: Places) -> npt.NDArray[np.void]:
-    """One gather of the 61-byte windows at `starts`; older messages are put into the same shape."""
-    modern = np.frombuffer(window, np.uint8)[starts + MAGIC_POSITION] > 1
-    if not modern.any():
-        headers = np.zeros(len(starts), BATCH_HEADER)
-    else:
-        every_byte = np.ndarray((len(window) - HEADER_SIZE + 1,), BATCH_HEADER, buffer=window, strides=(1,))
-        headers = every_byte[np.where(modern, starts, 0)]
-    for index in np.flatnonzero(~modern):
-        headers[index] = tuple(wire.legacy_header(window[starts[index] :]))
-    return headers
-
-
-def _validity(window: memoryview, starts: Places, ends: Places, headers: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
-    crc_of = fastcrc.crc32.iscsi
-    checked_from = (starts + wire.CHECKED_FROM).tolist()
-    crcs = [crc_of(window[start:end]) for start, end in zip(checked_from, ends.tolist(), strict=True)]
+def _validity(window: memoryview, steps: Steps) -> npt.NDArray[np.bool_]:
+    headers = steps.headers
     valid: npt.NDArray[np.bool_] = (
-        (np.array(crcs, np.int64) == headers["crc"])
+        (steps.crcs == headers["crc"])
         & (headers["magic"] == 2)
         & (headers["base_offset"] >= 0)
         & (headers["base_offset"] < wire.TOO_LARGE_OFFSET)
@@ -189,7 +152,7 @@ def _validity(window: memoryview, starts: Places, ends: Places, headers: npt.NDA
         & (headers["producer_id"] >= wire.NO_PRODUCER_ID)
     )
     for index in np.flatnonzero((headers["magic"] == 0) | (headers["magic"] == 1)):
-        message = window[starts[index] : ends[index]]
+        message = window[steps.starts[index] : steps.ends[index]]
         valid[index] = wire.crc_of_legacy(message) == headers["crc"][index] and headers["base_offset"][index] >= 0
     return valid
 
@@ -200,9 +163,8 @@ def _long_batch(segment: Segment, position: int) -> Run | None:
     if length is None:
         return None
     window = segment.view(position, WINDOW)
-    return Run(
-        position, position + length, np.array([position], np.int64), _headers(window, np.zeros(1, np.int64)), window
-    )
+    headers = Headers.at(window, np.zeros(1, np.int64))
+    return Run(position, position + length, np.array([position], np.int64), headers, window)
 
 
 def _stretch(segment: Segment, position: int, search: Search) -> Stretch:

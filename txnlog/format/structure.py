@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,15 @@ def packed(structure: type) -> struct.Struct:
 def numpy_dtype(structure: type) -> np.dtype[np.void]:
     """The numpy dtype with the same layout as `packed`."""
     return np.dtype([(field.name, ">" + np.dtype(field.wire.code).str[1:]) for field in fields(structure)])
+
+
+def gathered(content: memoryview, places: npt.NDArray[np.int64], structure: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """The structures (n) that start at `places`, which may overlap and lie anywhere."""
+    # Without its fields: numpy would copy them one by one.
+    opaque = np.dtype((np.void, structure.itemsize))
+    every_byte = np.ndarray((len(content) - structure.itemsize + 1,), opaque, buffer=content, strides=(1,))
+    found: npt.NDArray[np.void] = every_byte[places].view(structure)
+    return found
 
 
 def joined(name: str, *structures: type) -> type:

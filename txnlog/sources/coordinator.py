@@ -11,12 +11,11 @@ import pyarrow as pa
 
 from txnlog.errors import FormatError
 from txnlog.format import batch as wire
-from txnlog.format.batch import HEADER_SIZE, LENGTH_END
+from txnlog.format.batch import HEADER_SIZE, LENGTH_END, RecordBatchHeader
 from txnlog.format.checksum import Segment
 from txnlog.format.compression import decompressed
 from txnlog.format.coordinator import STATES, TransactionState, transaction_state, transactional_id_of_key
 from txnlog.format.coordinator_batches import TopicPartitions, UsualRecords, usual_records
-from txnlog.format.cursor import native
 from txnlog.format.partitioner import coordinator_partition, partitions_of_hashes
 from txnlog.format.record import Record, records
 from txnlog.format.scan import Run, scan
@@ -25,7 +24,6 @@ from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import TransactionStateRow
-from txnlog.sources.segments import is_control
 
 NAMES = tuple(field.name for field in fields(TransactionStateRow))
 NULLS: dict[str, Any] = dict.fromkeys(NAMES)
@@ -48,7 +46,7 @@ def states_of_run(file: DumpFile, run: Run, partitions: int) -> Iterator[pa.Reco
     They stand in the order of the batches, but for what is not as coordinators usually write it: that follows later.
     """
     place = NULLS | place_of(file, TransactionStateRow)
-    batches = np.flatnonzero(~is_control(run.headers))
+    batches = np.flatnonzero(~run.headers.is_control)
     limits = np.arange(run.start, run.end, BYTES_AT_ONCE)[1:]
     for some in np.split(batches, np.searchsorted(run.positions[batches], limits)):
         usual = usual_records(run, some)
@@ -64,15 +62,15 @@ def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
 
 
 def _usual_batch(run: Run, usual: UsualRecords, place: dict[str, Any], partitions: int) -> pa.RecordBatch:
-    headers = run.headers[usual.indexes]
+    headers = run.headers.chosen(usual.indexes)
     values = usual.values
     columns = {
         **{name: values[name] for name in ALWAYS_THERE},
         **{name: pa.array(values[name], mask=values[name] < 0) for name in NULL_BELOW_0},
         "position": run.positions[usual.indexes],
-        "offset": native(headers["base_offset"]) + usual.offset_deltas,
-        "coordinator_epoch": native(headers["partition_leader_epoch"]),
-        "append_timestamp": native(headers["max_timestamp"]),
+        "offset": headers["base_offset"] + usual.offset_deltas,
+        "coordinator_epoch": headers["partition_leader_epoch"],
+        "append_timestamp": headers["max_timestamp"],
         "transactional_id": usual.transactional_ids,
         "state": pa.array(STATES).take(pa.array(values["status"])),
         "topic_partitions": _lists(usual.topic_partitions),
@@ -95,31 +93,29 @@ def _misplaced(hashes: npt.NDArray[np.int32], partition: int | None, partitions:
 
 def _rows(run: Run, indexes: npt.NDArray[np.intp], place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
     for index in indexes.tolist():
-        header = run.headers[index]
+        header = run.headers.row(index)
         batch = {
             "position": int(run.positions[index]),
-            "coordinator_epoch": int(header["partition_leader_epoch"]),
-            "append_timestamp": int(header["max_timestamp"]),
+            "coordinator_epoch": header.partition_leader_epoch,
+            "append_timestamp": header.max_timestamp,
             "is_tombstone": False,
         }
-        offset = int(header["base_offset"])
+        offset = header.base_offset
         try:
-            for record in _records(run, index):
+            for record in _records(run, int(run.positions[index]) - run.start, header):
                 yield (place | batch | {"offset": offset + record.offset_delta} | decoded(record, place, partitions))
         except FormatError as error:
             yield place | batch | {"offset": offset, "problem": f"records of the batch: {error}"}
 
 
-def _records(run: Run, index: int) -> Iterator[Record]:
-    header = run.headers[index]
-    if header["magic"] != 2:
-        raise FormatError(f"a coordinator never writes magic {header['magic']}")
-    start = int(run.positions[index]) - run.start
-    end = start + LENGTH_END + int(header["batch_length"])
+def _records(run: Run, start: int, header: RecordBatchHeader) -> Iterator[Record]:
+    if header.magic != 2:
+        raise FormatError(f"a coordinator never writes magic {header.magic}")
+    end = start + LENGTH_END + header.batch_length
     if end > len(run.window):
         raise FormatError(f"a coordinator never writes a batch of {end - start} bytes")
     payload = bytes(run.window[start + HEADER_SIZE : end])
-    yield from records(decompressed(payload, int(header["attributes"]) & wire.CODEC_MASK), int(header["record_count"]))
+    yield from records(decompressed(payload, header.attributes & wire.CODEC_MASK), header.record_count)
 
 
 def decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
-from txnlog.sources.segments import MARKER_NAMES, is_control
+from txnlog.sources.segments import MARKER_NAMES
 
 
 class StateRow(NamedTuple):
@@ -194,8 +194,7 @@ _COLUMNS: dict[str, Callable[[Numbers], dict[str, Any]]] = {
 def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batches:
     """The batches of a run of a segment. `written_by_brokers`: all its times are a broker's."""
     headers = run.headers
-    native = {name: headers[name].astype(headers.dtype[name].newbyteorder("=")) for name in _NEEDED}
-    attributes = native["attributes"]
+    attributes = headers["attributes"]
     modern = headers["magic"] == 2
     marker = np.full(len(headers), NO_MARKER, np.int8)
     epochs = np.full(len(headers), -1, np.int32)
@@ -204,40 +203,34 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
         if record.control_type in MARKER_NAMES:
             marker[index], epochs[index] = _MARKER_NUMBERS[record.control_type], record.coordinator_epoch or 0
     is_log_append_time = attributes & wire.LOG_APPEND_TIME != 0
-    is_transactional = modern & (attributes & wire.TRANSACTIONAL != 0) & (native["producer_id"] >= 0)
-    is_a_control = is_control(headers)
-    offsets = native["base_offset"] + native["last_offset_delta"]
+    is_transactional = modern & (attributes & wire.TRANSACTIONAL != 0) & (headers["producer_id"] >= 0)
+    is_a_control = headers.is_control
+    offsets = headers["base_offset"] + headers["last_offset_delta"]
     has_horizon = modern & (attributes & wire.DELETE_HORIZON != 0)
     return Batches(
         position=run.positions,
-        base_offset=native["base_offset"],
+        base_offset=headers["base_offset"],
         last_offset=offsets,
-        producer_id=native["producer_id"],
-        producer_epoch=native["producer_epoch"],
-        first_time=np.where(has_horizon, NONE, native["base_timestamp"]),
-        max_timestamp=native["max_timestamp"],
+        producer_id=headers["producer_id"],
+        producer_epoch=headers["producer_epoch"],
+        first_time=np.where(has_horizon, NONE, headers["base_timestamp"]),
+        max_timestamp=headers["max_timestamp"],
         is_log_append_time=is_log_append_time,
-        records=np.maximum(native["record_count"], -1).astype(np.int64),
-        size_in_bytes=native["batch_length"].astype(np.int64) + LENGTH_END,
+        records=np.maximum(headers["record_count"], -1),
+        size_in_bytes=headers["batch_length"] + LENGTH_END,
         marker=marker,
         coordinator_epoch=epochs,
-        last_sequence=_last_sequence(native["base_sequence"], native["last_offset_delta"]),
+        last_sequence=_last_sequence(headers["base_sequence"], headers["last_offset_delta"]),
         is_control=is_a_control,
         is_event=is_transactional & (~is_a_control | (marker > NO_MARKER)),
         is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
     )
 
 
-_NEEDED = (
-    "base_offset", "batch_length", "attributes", "last_offset_delta", "base_timestamp", "max_timestamp", "producer_id",
-    "producer_epoch", "base_sequence", "record_count",
-)  # fmt: skip
-
-
 def _last_sequence(base_sequence: Numbers, last_offset_delta: Numbers) -> Numbers:
     """Sequence numbers start again at 0 after 2^31 - 1 (`DefaultRecordBatch.incrementSequence`)."""
-    last = (base_sequence.astype(np.int64) + last_offset_delta) % (1 << 31)
-    return np.where(base_sequence == -1, -1, last).astype(np.int32)
+    last = base_sequence.astype(np.int64) + last_offset_delta & (1 << 31) - 1
+    return np.where(base_sequence == -1, -1, last)
 
 
 def batches_of_rows(rows: pa.RecordBatch | pa.Table, written_by_brokers: bool) -> Batches:

@@ -206,7 +206,7 @@ class Sums:
         if not len(events):
             return
         # Stable: the batches of one producer id stay in their order.
-        events = events[np.argsort(batches.producer_id[events], kind="stable")]
+        events = events[_order(batches.producer_id[events])]
         starts = _starts(batches.producer_id[events])
         place = np.arange(len(events))
         last_marker = np.maximum.reduceat(np.where(batches.marker[events] > NO_MARKER, place, -1), starts)
@@ -263,6 +263,14 @@ class _Around(NamedTuple):
             np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
             int(earliest.min()),
         )
+
+
+def _order(ids: Numbers) -> Numbers:
+    """What puts numbers in order, equal ones in the order in which they stand."""
+    lowest = ids.min()
+    # Numbers of 16 bits are sorted by their digits, six times as fast.
+    narrow = (ids - lowest).astype(np.uint16) if ids.max() - lowest < 1 << 16 else ids
+    return np.argsort(narrow, kind="stable")
 
 
 def _starts(sorted_ids: Numbers) -> Numbers:
@@ -355,7 +363,7 @@ def _producers(batches: Batches, before: int) -> list[Numbers]:
         rows["producer_id"], rows["sequence"] = ids, before
         found.append(rows)
     if len(says):
-        says = says[np.argsort(batches.producer_id[says], kind="stable")]
+        says = says[_order(batches.producer_id[says])]
         found.append(_of_producers(batches, says, before))
     return found
 

@@ -15,7 +15,8 @@ from txnlog.format.batch import CODECS, LENGTH_END
 from txnlog.format.checksum import Segment
 from txnlog.format.control import MARKERS, ControlType
 from txnlog.format.control_batches import Controls, controls
-from txnlog.format.scan import BATCH_HEADER, Kind, Run, Stretch, scan
+from txnlog.format.headers import NAMES, Headers
+from txnlog.format.scan import Kind, Run, Stretch, scan
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import BatchRow
@@ -51,39 +52,33 @@ def segment_batches(
             for start in range(0, len(wanted), ROWS_PER_BATCH):
                 yield _rows_of_run(place, piece, wanted[start : start + ROWS_PER_BATCH])
         elif piece.kind is Kind.CRC_MISMATCH and piece.header is not None:
-            headers = np.array([tuple(piece.header)], BATCH_HEADER)
+            headers = Headers.of([piece.header])
             yield _rows(place, np.array([piece.start]), headers, _NO_CONTROL, crc_valid=False)
 
 
-def is_control(headers: Numbers) -> npt.NDArray[np.bool_]:
-    """Which headers are of control batches."""
-    flags: npt.NDArray[np.bool_] = (headers["attributes"] & wire.CONTROL != 0) & (headers["magic"] == 2)
-    return flags
-
-
-def _of_level(headers: Numbers, level: Level) -> npt.NDArray[np.bool_]:
+def _of_level(headers: Headers, level: Level) -> npt.NDArray[np.bool_]:
     if level is Level.ALL:
         return np.ones(len(headers), np.bool_)
     if level is Level.MARKERS:
-        return is_control(headers)
+        return headers.is_control
     transactional: npt.NDArray[np.bool_] = headers["attributes"] & wire.TRANSACTIONAL != 0
-    return (transactional & (headers["producer_id"] >= 0)) | is_control(headers)
+    return (transactional & (headers["producer_id"] >= 0)) | headers.is_control
 
 
 def _rows_of_run(place: dict[str, Any], run: Run, wanted: npt.NDArray[np.intp]) -> pa.RecordBatch:
-    headers = run.headers[wanted]
-    found = controls(run, wanted[is_control(headers)])
+    headers = run.headers.chosen(wanted)
+    found = controls(run, wanted[headers.is_control])
     return _rows(place, run.positions[wanted], headers, _control_columns(wanted, found), crc_valid=True)
 
 
 def _rows(
     place: dict[str, Any],
     positions: Numbers,
-    headers: Numbers,
+    headers: Headers,
     control_columns: dict[str, Any],
     crc_valid: bool,
 ) -> pa.RecordBatch:
-    native = {name: headers[name].astype(headers.dtype[name].newbyteorder("=")) for name in BATCH_HEADER.names or ()}
+    native = {name: headers[name] for name in NAMES}
     modern = native["magic"] == 2
     has_horizon = modern & (native["attributes"] & wire.DELETE_HORIZON != 0)
     columns = native | {

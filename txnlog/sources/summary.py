@@ -12,7 +12,7 @@ from txnlog.format import batch as wire
 from txnlog.format.checksum import Segment
 from txnlog.format.control_batches import UNREADABLE, Controls, controls
 from txnlog.format.scan import Kind, Run, Stretch, scan
-from txnlog.sources.segments import Numbers, is_control, stretch_problem
+from txnlog.sources.segments import Numbers, stretch_problem
 
 NOTHING_FOLLOWS = 2**63 - 1
 PROBLEMS_NAMED = 5
@@ -81,7 +81,7 @@ def summed_up(
     """
     for piece in scan(segment):
         if isinstance(piece, Run):
-            found = controls(piece, np.flatnonzero(is_control(piece.headers)))
+            found = controls(piece, np.flatnonzero(piece.headers.is_control))
             _add_run(summary, piece, base_offset)
             _add_broker_time(summary, piece, written_by_brokers)
             _add_control(summary, piece, found)
@@ -93,7 +93,7 @@ def summed_up(
 
 
 def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:
-    first = run.headers["base_offset"].astype(np.int64)
+    first = run.headers["base_offset"]
     last = first + run.headers["last_offset_delta"]
     epochs = run.headers["partition_leader_epoch"]
     add_offsets(summary, run.positions, first, last, run.headers["magic"], epochs, base_offset)
@@ -132,16 +132,15 @@ def add_offsets(
 
 def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
     headers = run.headers
-    by_broker = is_control(headers) | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
+    by_broker = headers.is_control | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
     summary.stamped(headers["max_timestamp"][by_broker])
 
 
 def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:
     for index, record in found.others.items():
         if record.control_type == UNREADABLE:
-            header = run.headers[index]
-            last_offset = int(header["base_offset"]) + int(header["last_offset_delta"])
-            summary.note_unreadable(run.positions[index], last_offset)
+            header = run.headers.row(index)
+            summary.note_unreadable(run.positions[index], header.base_offset + header.last_offset_delta)
 
 
 def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:

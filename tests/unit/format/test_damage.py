@@ -9,6 +9,7 @@ from tests.writer import Bytes, batch, data, marker, message, record
 from txnlog.format.batch import RecordBatchHeader
 from txnlog.format.scan import Kind, Run, scan
 
+pytestmark = pytest.mark.usefixtures("each_walk")
 # An older message as in a log that was converted, three batches with a marker between them, and a last one.
 BATCHES = (message(0, 1, b"old"), data(1), marker(2), data(3, 1001, 4, count=2), data(5, 1002))
 SEGMENT = b"".join(BATCHES)

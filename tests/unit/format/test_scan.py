@@ -14,6 +14,7 @@ from txnlog.format import search
 from txnlog.format.scan import Kind, Run, Stretch
 
 SMALL = (data(5, count=2), marker(7), data(8, 1001, 3))
+pytestmark = pytest.mark.usefixtures("each_walk")
 
 
 def test_batches_of_real_brokers_are_read_in_one_run() -> None:

@@ -1,0 +1,70 @@
+"""Which dumps are read in the driver, and which get a Spark that is set up for few rows."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import cramjam
+import pytest
+
+from txnlog.effort import MOST_BATCHES, MOST_FILES, SMALL, is_few_rows, is_read_in_a_moment
+from txnlog.sources.inventory import Inventory, inventory
+
+SEGMENT = "00000000000000000000.log"
+
+
+def sized(file: Path, size: int) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as empty:
+        empty.truncate(size)
+
+
+def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
+    for name, size in sizes.items():
+        sized(folder / "broker-1" / name, size)
+    return inventory(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "in_a_moment", "few_rows"),
+    [
+        ({f"orders-0/{SEGMENT}": SMALL}, True, True),
+        ({f"orders-0/{SEGMENT}": SMALL + 1}, False, True),
+        ({f"orders-0/{SEGMENT}": MOST_BATCHES}, False, True),
+        ({f"orders-0/{SEGMENT}": MOST_BATCHES + 1}, False, False),
+        ({f"orders-0/{SEGMENT}": SMALL, f"__transaction_state-0/{SEGMENT}": SMALL}, False, True),
+        ({f"__transaction_state-0/{SEGMENT}": SMALL + 1}, False, False),
+        ({f"orders-{partition}/{SEGMENT}": SMALL for partition in range(3)}, False, True),
+        ({f"orders-0/{offset:020}.snapshot": SMALL // 2 for offset in range(3)}, False, False),
+        ({f"orders-0/{SEGMENT}": 9, "orders-0/00000000000000000000.index": SMALL}, False, True),
+    ],
+)  # fmt: skip
+def test_what_reaches_spark_row_by_row_decides(
+    tmp_path: Path, sizes: dict[str, int], in_a_moment: bool, few_rows: bool
+) -> None:
+    dump = dump_of(tmp_path, sizes)
+    assert (is_read_in_a_moment(dump), is_few_rows(dump)) == (in_a_moment, few_rows)
+
+
+def test_many_files_are_many_rows(tmp_path: Path) -> None:
+    dump = dump_of(tmp_path, {f"orders-0/{offset:020}.log": 0 for offset in range(MOST_FILES)})
+    assert is_few_rows(dump)
+    assert not is_few_rows(dump_of(tmp_path, {"orders-1/00000000000000000000.log": 0}))
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".zst", cramjam.zstd.compress)])
+def test_a_compressed_text_may_be_many_times_as_long_as_its_file(
+    tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    heading = b"Dumping /a/orders-0/00000000000000000000.log\nStarting offset: 0\n"
+    file = tmp_path / "broker-1" / f"orders-0.txt{ending}"
+    file.parent.mkdir()
+    file.write_bytes(bytes(pack(heading)))
+    assert is_few_rows(inventory(str(tmp_path)))
+    file.write_bytes(bytes(pack(heading + Random(1).randbytes(SMALL // 16).hex().encode())))
+    dump = inventory(str(tmp_path))
+    assert file.stat().st_size < SMALL
+    assert (is_read_in_a_moment(dump), is_few_rows(dump)) == (False, False)
