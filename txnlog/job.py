@@ -40,6 +40,7 @@ from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
+from txnlog.sources.shared_listing import shared_listing
 from txnlog.sources.text import check_partition
 from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
@@ -144,8 +145,8 @@ def run_in(
         spark = start(is_few_rows(dump))
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
-    with ExitStack() as writing, _keeping(spark) as keep:
-        found = facts_of(spark, options, dump, keep, coordinators)
+    with ExitStack() as writing, _keeping(spark) as keep, shared_listing(dump) as listing:
+        found = facts_of(spark, options, dump, keep, coordinators, listing)
         with steps.step("open the tables"):
             is_only_writer = writing.enter_context(only_writer(store.root))
             writing.callback(store.await_quietly)
@@ -256,6 +257,7 @@ def facts_of(
     dump: Inventory,
     keep: Callable[[DataFrame], DataFrame] = _as_it_is,
     coordinators: CoordinatorLogs | None = None,
+    listing: str | None = None,
 ) -> Facts:
     """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
 
@@ -268,6 +270,7 @@ def facts_of(
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
+        "listing": listing,
     }
     of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}
     evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
