@@ -1,13 +1,14 @@
-"""One producer id with most of the batches, one partition with most of the bytes: the same verdicts as without."""
+"""One producer id with most of the batches, one partition with most of the bytes: the same verdicts, few shuffles."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
 from tests.writer import NOW, batch, data, marker, put, segment
@@ -28,6 +29,7 @@ BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
 # More than is read in the driver.
 BATCHES = 80_000
 BEHIND = 5
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 Verdict = tuple[Any, ...]
 
 
@@ -84,7 +86,15 @@ def short_transactions() -> list[bytes]:
     ]
 
 
-@pytest.fixture
+class Found(NamedTuple):
+    """Verdicts by cluster, rows that Spark gets of the first partition's batches, and the shuffles of each step."""
+
+    verdicts: dict[str, set[Verdict]]
+    rows: dict[str, int]
+    shuffles: list[int]
+
+
+@pytest.fixture(scope="module")
 def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
     """The session of the tests with what a platform's has and it has not."""
     usual = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
@@ -96,21 +106,49 @@ def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
-def test_skew_changes_no_verdict(adaptive: SparkSession, tmp_path: Path) -> None:
-    dump(tmp_path / "even", "even", [])
-    dump(tmp_path / "skewed", "skewed", short_transactions())
-    options = DetectOptions(dump=str(tmp_path), tables=str(tmp_path / "tables"), full=True)
-    facts = facts_of(adaptive, options, inventory(tmp_path))
-    found: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
-    for row in detect(facts, Thresholds(), settled).transactions.collect():
+def shuffles(frame: DataFrame) -> int:
+    """How many exchanges its plan has where nothing is small enough to be sent to all, but for what is by design."""
+    spark = frame.sparkSession
+    before = spark.conf.get(THRESHOLD)
+    spark.conf.set(THRESHOLD, "-1")
+    plan = frame.select("*")._jdf.queryExecution().executedPlan().toString()
+    spark.conf.set(THRESHOLD, before)
+    return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
+
+
+@pytest.fixture(scope="module")
+def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    root = tmp_path_factory.mktemp("skew")
+    dump(root / "even", "even", [])
+    dump(root / "skewed", "skewed", short_transactions())
+    facts = facts_of(adaptive, DetectOptions(dump=str(root), tables="", full=True), inventory(root))
+    counted: list[int] = []
+
+    def settle(frame: DataFrame) -> DataFrame:
+        counted.append(shuffles(frame))
+        return settled(frame)
+
+    verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
+    for row in detect(facts, Thresholds(), settle).transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
-        found[row["cluster"]].add(tuple(row[name] for name in names))
-    assert found["skewed"] == found["even"]
-    assert {(each[2], each[4]) for each in found["even"]} == {
+        verdicts[row["cluster"]].add(tuple(row[name] for name in names))
+    rows = facts.runs.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
+    return Found(verdicts, {row["cluster"]: row["count"] for row in rows}, counted)
+
+
+def test_skew_changes_no_verdict(found: Found) -> None:
+    assert found.verdicts["skewed"] == found.verdicts["even"]
+    assert {(each[2], each[4]) for each in found.verdicts["even"]} == {
         (LATE, "LATE_WRITE_AFTER_END"),
         (NEVER, "NEVER_ADDED"),
         (ONGOING, "STUCK_ONGOING"),
     }
-    # What Spark gets of the many batches is what it gets of the few, and a row for the producer id.
-    rows = facts.runs.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
-    assert len({row["count"] for row in rows}) == 1
+
+
+def test_of_many_batches_of_a_producer_id_spark_gets_as_many_rows_as_of_few(found: Found) -> None:
+    assert found.rows["skewed"] == found.rows["even"]
+
+
+def test_the_plan_has_the_shuffles_that_the_page_explains(found: Found) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text("utf-8")
+    assert [int(count) for count in re.findall(r"^\| \d+ \|[^|]+\| (\d+) \|", page, re.MULTILINE)] == found.shuffles
