@@ -46,6 +46,7 @@ test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to
 bench: $(READY) ## measure speed and memory against Kafka's own tool; half an hour; ARGS="--rounds 1" for a look
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.logs $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
+	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.scale
 
 # Databricks 17.3 LTS and 18 LTS have these; .venv has the newest.
 OLDER_SPARKS := 4.0.1 4.1.1

@@ -35,11 +35,12 @@ from txnlog.session import IS_SMALL
 from txnlog.settle import local_frame, settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
-from txnlog.sources.evidence import FILE
+from txnlog.sources.evidence import FILE, OF_REPLAY, STATES
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
+from txnlog.sources.shared_listing import shared_listing
 from txnlog.sources.text import check_partition
 from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
@@ -143,8 +144,8 @@ def run_in(
         spark = start(is_few_rows(dump))
     clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
     store = Store(spark, Root(options.tables))
-    with ExitStack() as writing, _keeping(spark) as keep:
-        found = facts_of(spark, options, dump, keep, coordinators)
+    with ExitStack() as writing, _keeping(spark) as keep, shared_listing(dump) as listing:
+        found = facts_of(spark, options, dump, keep, coordinators, listing)
         with steps.step("open the tables"):
             is_only_writer = writing.enter_context(only_writer(store.root))
             writing.callback(store.await_quietly)
@@ -255,6 +256,7 @@ def facts_of(
     dump: Inventory,
     keep: Callable[[DataFrame], DataFrame] = _as_it_is,
     coordinators: CoordinatorLogs | None = None,
+    listing: str | None = None,
 ) -> Facts:
     """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
 
@@ -267,16 +269,17 @@ def facts_of(
         "cluster": options.cluster,
         "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
+        "listing": listing,
     }
     of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}
     evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
     evidence = evidence if is_here else keep(evidence)
-    states = reading.transaction_states(spark, options.dump, **of_rows)
     facts = Facts(
-        runs=evidence.where(f"fact <> '{FILE}'").select(*spark_schema(ReplayRow).names),
+        # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
+        runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         markers=_markers_of(spark, options, of_batches),
         dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
-        transaction_states=states if has_few_rows else keep(states),
+        transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **of_rows),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **of_rows),
         checkpoints=reading.checkpoints(spark, options.dump, **of_rows),

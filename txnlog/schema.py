@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from txnlog.format.structure import fields
+from txnlog.format.structure import Wire, fields
 
 _SPARK_TYPES: dict[str, DataType] = {
     "tinyint": ByteType(),
@@ -51,10 +51,14 @@ def spark_schema(structure: type) -> StructType:
     """The schema of a declared structure, its meanings as column comments."""
     return StructType(
         [
-            StructField(field.name, _SPARK_TYPES[field.wire.ddl], field.nullable, {"comment": field.meaning})
+            StructField(field.name, _spark_type(field.wire), field.nullable, {"comment": field.meaning})
             for field in fields(structure)
         ]
     )
+
+
+def _spark_type(wire: Wire) -> DataType:
+    return _SPARK_TYPES[wire.ddl] if wire.structure is None else spark_schema(wire.structure)
 
 
 @functools.cache

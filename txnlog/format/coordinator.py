@@ -11,6 +11,8 @@ from txnlog.format.record import unsigned_varint
 TOPIC = "__transaction_state"
 # The stored timeout of a transaction in two phases, which has none (KIP-939).
 TWO_PHASE_COMMIT_TIMEOUT_MS = 2147483647
+# Kafka takes no longer name (`Topic.MAX_NAME_LENGTH`). A list of partitions has it once, their rows each.
+LONGEST_TOPIC = 249
 STATES = (
     "Empty",
     "Ongoing",
@@ -121,6 +123,11 @@ class _Reader:
         except UnicodeDecodeError as error:
             raise FormatError("a name in a coordinator record is not UTF-8", start + error.start) from error
 
+    def topic(self, length: int) -> str:
+        if length > LONGEST_TOPIC:
+            raise FormatError(f"a topic's name has {length} bytes", self.position)
+        return self.text(length)
+
     def must_end(self) -> None:
         if self.position != len(self.content):
             raise FormatError("a coordinator record is longer than its fields", self.position)
@@ -138,7 +145,7 @@ def _partitions(reader: _Reader) -> list[tuple[str, int]] | None:
         return None
     found = []
     for _ in reader.items(topics, 6):
-        topic = reader.text(reader.number(_INT16))
+        topic = reader.topic(reader.number(_INT16))
         count = reader.number(_INT32)
         found += [(topic, reader.number(_INT32)) for _ in reader.items(count, 4)]
     return found
@@ -150,7 +157,7 @@ def _flexible_partitions(reader: _Reader) -> list[tuple[str, int]] | None:
         return None
     found = []
     for _ in reader.items(topics, 3):
-        topic = reader.text(reader.length())
+        topic = reader.topic(reader.length())
         count = reader.length()
         found += [(topic, reader.number(_INT32)) for _ in reader.items(count, 4)]
         _tags(reader, known={})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
+import numpy.typing as npt
+
 # transaction.state.log.num.partitions
 DEFAULT_PARTITIONS = 50
 
@@ -17,7 +20,28 @@ def java_hash(text: str) -> int:
     return number - (1 << 32) if number >= 1 << 31 else number
 
 
+def java_hashes(
+    content: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int32]:
+    """`java_hash` of ASCII texts that lie in `content`, each from one of `starts` on."""
+    numbers = np.zeros(len(starts), np.uint32)
+    for place in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        numbers[longer] = 31 * numbers[longer] + content[starts[longer] + place]
+    return numbers.view(np.int32)
+
+
 def coordinator_partition(transactional_id: str, partitions: int = DEFAULT_PARTITIONS) -> int:
     """The partition of `__transaction_state` that holds this id. `Utils.abs` makes 0 of the smallest int."""
-    number = java_hash(transactional_id)
+    return partition_of_hash(java_hash(transactional_id), partitions)
+
+
+def partition_of_hash(number: int, partitions: int) -> int:
+    """The partition that holds an id with this hash."""
     return 0 if number == -(1 << 31) else abs(number) % partitions
+
+
+def partitions_of_hashes(numbers: npt.NDArray[np.int32], partitions: int) -> npt.NDArray[np.int64]:
+    """The partitions that hold ids with these hashes."""
+    wide = numbers.astype(np.int64)
+    return np.where(wide == -(1 << 31), 0, np.abs(wide) % partitions)

@@ -21,11 +21,13 @@ import numpy.typing as npt
 class Wire:
     """How a value stands on disk and in a table.
 
-    `ddl` is the type's name in Spark SQL; `code` the big-endian `struct` code, empty where the width is not fixed.
+    `ddl` is the type's name in Spark SQL; `code` the big-endian `struct` code, empty where the width is not fixed;
+    `structure` what a `struct` consists of.
     """
 
     ddl: str
     code: str = ""
+    structure: type | None = None
 
 
 INT8 = Wire("tinyint", "b")

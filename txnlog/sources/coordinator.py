@@ -1,4 +1,4 @@
-"""Segments of `__transaction_state` as rows of `TransactionStateRow`: each batch decoded once."""
+"""Segments of `__transaction_state` as rows of `TransactionStateRow`: each record decoded once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from txnlog.errors import FormatError
@@ -13,25 +14,46 @@ from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END, RecordBatchHeader
 from txnlog.format.checksum import Segment
 from txnlog.format.compression import decompressed
-from txnlog.format.coordinator import TransactionState, transaction_state, transactional_id_of_key
-from txnlog.format.partitioner import coordinator_partition
+from txnlog.format.coordinator import STATES, TransactionState, transaction_state, transactional_id_of_key
+from txnlog.format.coordinator_batches import TopicPartitions, UsualRecords, usual_records
+from txnlog.format.partitioner import coordinator_partition, partitions_of_hashes
 from txnlog.format.record import Record, records
 from txnlog.format.scan import Run, scan
 from txnlog.format.structure import fields
-from txnlog.sources.arrow import place_of, record_batches
+from txnlog.schema import arrow_schema
+from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import TransactionStateRow
 
 NAMES = tuple(field.name for field in fields(TransactionStateRow))
 NULLS: dict[str, Any] = dict.fromkeys(NAMES)
+ALWAYS_THERE = ("producer_id", "producer_epoch", "timeout_ms", "client_transaction_version", "last_update_timestamp")
+NULL_BELOW_0 = ("previous_producer_id", "next_producer_id", "next_producer_epoch", "start_timestamp")
+# Of a segment, so that what a few bytes can become stays small, too.
+BYTES_AT_ONCE = 4 << 20
 
 
 def coordinator_states(file: DumpFile, segment: Segment, partitions: int) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has."""
+    for piece in scan(segment):
+        if isinstance(piece, Run):
+            yield from states_of_run(file, piece, partitions)
+
+
+def states_of_run(file: DumpFile, run: Run, partitions: int) -> Iterator[pa.RecordBatch]:
+    """Rows of `TransactionStateRow` of some whole batches.
+
+    They stand in the order of the batches, but for what is not as coordinators usually write it: that follows later.
+    """
     place = NULLS | place_of(file, TransactionStateRow)
-    runs = (piece for piece in scan(segment) if isinstance(piece, Run))
-    rows = (row for run in runs for row in _rows_of_run(run, place, partitions))
-    yield from state_batches(rows)
+    batches = np.flatnonzero(~run.headers.is_control)
+    limits = np.arange(run.start, run.end, BYTES_AT_ONCE)[1:]
+    for some in np.split(batches, np.searchsorted(run.positions[batches], limits)):
+        usual = usual_records(run, some)
+        if len(usual.indexes):
+            yield _usual_batch(run, usual, place, partitions)
+        others = np.setdiff1d(some, usual.indexes, assume_unique=True)
+        yield from state_batches(_rows(run, others, place, partitions))
 
 
 def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -39,8 +61,38 @@ def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     yield from record_batches(TransactionStateRow, (tuple(row[name] for name in NAMES) for row in rows))
 
 
-def _rows_of_run(run: Run, place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
-    for index in np.flatnonzero(~run.headers.is_control).tolist():
+def _usual_batch(run: Run, usual: UsualRecords, place: dict[str, Any], partitions: int) -> pa.RecordBatch:
+    headers = run.headers.chosen(usual.indexes)
+    values = usual.values
+    columns = {
+        **{name: values[name] for name in ALWAYS_THERE},
+        **{name: pa.array(values[name], mask=values[name] < 0) for name in NULL_BELOW_0},
+        "position": run.positions[usual.indexes],
+        "offset": headers["base_offset"] + usual.offset_deltas,
+        "coordinator_epoch": headers["partition_leader_epoch"],
+        "append_timestamp": headers["max_timestamp"],
+        "transactional_id": usual.transactional_ids,
+        "state": pa.array(STATES).take(pa.array(values["status"])),
+        "topic_partitions": _lists(usual.topic_partitions),
+        "problem": _misplaced(usual.hashes, place["coordinator_partition"], partitions),
+    }
+    constants = {name: value for name, value in place.items() if name not in columns}
+    return record_batch(TransactionStateRow, constants | {"is_tombstone": False}, columns)
+
+
+def _lists(found: TopicPartitions) -> pa.Array:
+    kind = arrow_schema(TransactionStateRow).field("topic_partitions").type
+    pairs = pa.StructArray.from_arrays([found.topics, pa.array(found.partitions)], fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(pa.array(found.offsets), pairs, type=kind, mask=pa.array(found.is_null))
+
+
+def _misplaced(hashes: npt.NDArray[np.int32], partition: int | None, partitions: int) -> pa.Array:
+    owners = partitions_of_hashes(hashes, partitions)
+    return pa.array([_belongs_to(owner, partitions) if owner != partition else None for owner in owners.tolist()])
+
+
+def _rows(run: Run, indexes: npt.NDArray[np.intp], place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
+    for index in indexes.tolist():
         header = run.headers.row(index)
         batch = {
             "position": int(run.positions[index]),
@@ -89,13 +141,17 @@ def decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str,
 def id_columns(transactional_id: str, partition: int | None, partitions: int) -> dict[str, Any]:
     """The column of an id that stands in a partition of `__transaction_state`; a problem if it belongs to another."""
     owner = coordinator_partition(transactional_id, partitions)
-    misplaced = {"problem": f"the id belongs to partition {owner} of {partitions}"} if owner != partition else {}
+    misplaced = {"problem": _belongs_to(owner, partitions)} if owner != partition else {}
     return {"transactional_id": transactional_id} | misplaced
+
+
+def _belongs_to(owner: int, partitions: int) -> str:
+    return f"the id belongs to partition {owner} of {partitions}"
 
 
 def state_columns(state: TransactionState) -> dict[str, Any]:
     """The columns of `TransactionStateRow` that a value has; null where it is not set."""
     columns = state._asdict()
-    for name in ("previous_producer_id", "next_producer_id", "next_producer_epoch", "start_timestamp"):
+    for name in NULL_BELOW_0:
         columns[name] = None if columns[name] < 0 else columns[name]
     return columns

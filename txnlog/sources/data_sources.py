@@ -39,6 +39,7 @@ from txnlog.sources.rows import (
     TransactionStateRow,
 )
 from txnlog.sources.segments import Level, segment_batches
+from txnlog.sources.shared_listing import listed
 from txnlog.sources.text import text_aborted, text_batches, text_snapshots, text_states
 from txnlog.sources.text_stream import parts
 
@@ -113,8 +114,8 @@ class DumpSource(DataSource):
     """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`, `topic_partition`.
 
     `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`. `topic_partition` is
-    whose log a text of `kafka-dump-log.sh` is of that does not say so. `splits_texts` says whether several tasks
-    may read a text.
+    whose log a text of `kafka-dump-log.sh` is of that does not say so. `listing` is where `shared_listing` put what
+    these options find, which then is not listed once more. `splits_texts` says whether several tasks may read a text.
     """
 
     row: type
@@ -139,7 +140,11 @@ class DumpSource(DataSource):
         topic_partition = self.options.get("topic_partition")
         if topic_partition and named_partition(topic_partition)[0] is None:
             raise OptionError(f"topic_partition {topic_partition!r} is not a partition such as orders-0")
-        return inventory(dump_root(path), self.options.get("cluster"), topic_partition)
+        root = dump_root(path)
+        found = listed(self.options.get("listing"))
+        if found is not None and found.root == root:
+            return found
+        return inventory(root, self.options.get("cluster"), topic_partition)
 
     def readable(self) -> Sequence[Readable]:
         """What is to be read, in pieces that can be read beside one another."""
@@ -274,9 +279,11 @@ class DumpFilesSource(DumpSource):
 
 
 class EvidenceSource(DumpSource):
-    """`txnlog_evidence`: rows of `EvidenceRow`: those of `DumpFileRow`, and what each log adds up to for the replay.
+    """`txnlog_evidence`: rows of `EvidenceRow`: all that the detection needs of segments, each of which is read once.
 
-    Option `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
+    They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Option
+    `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
+    `coordinator_partitions` is that of `TransactionStatesSource`.
     """
 
     short_name, row = "txnlog_evidence", EvidenceRow
@@ -291,7 +298,8 @@ class EvidenceSource(DumpSource):
         return found
 
     def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
-        yield from evidence(files)
+        asked = self.options.get("coordinator_partitions")
+        yield from evidence(files, int(asked) if asked else None)
 
 
 SOURCES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +14,27 @@ from txnlog.format.control import ControlType
 from txnlog.format.control_batches import Controls
 from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.format.scan import Run
-from txnlog.format.structure import joined
+from txnlog.format.structure import Wire, joined
 from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.inventory import DumpFile
-from txnlog.sources.rows import DumpFileRow, ReplayRow
+from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
 from txnlog.sources.segments import MARKER_NAMES
 
-EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow)
+
+class StateRow(NamedTuple):
+    """A record of `__transaction_state` in one column, as each column that it leaves null takes time."""
+
+    state: Annotated[
+        object | None, Wire("struct", structure=joined("State", TransactionStateRow)), "A row of TransactionStateRow."
+    ]
+
+
+EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, StateRow)
 FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
+OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
+STATES = "state"
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
@@ -79,6 +90,15 @@ class EvidenceRows:
             columns = _COLUMNS[fact](np.concatenate([rows for _, _, rows in found]))
             yield _batch(fact, self._files, places, columns | {"part": parts})
         self.__init__()  # type: ignore[misc]
+
+
+def evidence_of_states(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of `EvidenceRow` for rows of `TransactionStateRow`."""
+    schema = arrow_schema(EvidenceRow)
+    states = pa.StructArray.from_arrays(rows.columns, fields=list(schema.field("state").type))
+    given = {"state": states, "fact": pa.repeat(pa.scalar(STATES), len(rows))}
+    columns = [given.get(field.name, pa.nulls(len(rows), field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _batch(fact: str, files: Sequence[DumpFile], places: Numbers, columns: dict[str, Any]) -> pa.RecordBatch:

@@ -23,7 +23,7 @@ from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.sources.listing import unreadable
 from txnlog.sources.opener import opened_segment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
-from txnlog.sources.summary import NOTHING_FOLLOWS, segment_summary
+from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, summed_up
 from txnlog.sources.text import printed_files
 from txnlog.sources.text_summary import text_summary
 from txnlog.times import EARLIEST_MS, LATEST_MS
@@ -49,15 +49,16 @@ def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     yield from record_batches(DumpFileRow, (tuple(row[name] for name in _NAMES) for row in rows))
 
 
-def file_rows(
-    file: DumpFile, also: Callable[[Run, Controls], None] = lambda run, found: None
-) -> Iterator[dict[str, Any]]:
-    """One row of `DumpFileRow`, or of a text one for each file that was printed.
-
-    `also` is shown what a segment holds (`segment_summary`).
-    """
+def file_rows(file: DumpFile) -> Iterator[dict[str, Any]]:
+    """One row of `DumpFileRow`, or of a text one for each file that was printed."""
+    if file.kind is FileKind.SEGMENT and not file.skipped:
+        reading = SegmentReading(file)
+        for _ in reading.runs():
+            pass
+        yield reading.row
+        return
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
-        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file, also)
+        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
         return
     rows: list[dict[str, Any]] = []
     follows_others = False
@@ -81,6 +82,25 @@ def file_rows(
     yield from rows
 
 
+class SegmentReading:
+    """A segment that is read from its start to its end; then `row` is its row of `DumpFileRow`."""
+
+    def __init__(self, file: DumpFile) -> None:
+        self._file = file
+        self.row: dict[str, Any] = {}
+
+    def runs(self) -> Iterator[tuple[Run, Controls]]:
+        """Each run of valid batches and what its control batches hold."""
+        file, summary = self._file, SegmentSummary()
+        try:
+            with opened_segment(file.path) as segment:
+                yield from summed_up(summary, segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
+                read = summary.columns() | {"size_in_bytes": segment.size}
+        except (OSError, StoreError) as error:
+            read = _damaged(file, unreadable(error))
+        self.row = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | read
+
+
 def unread_row(file: DumpFile, why: str) -> dict[str, Any]:
     """The row of a file that nobody needs to read."""
     known = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file)
@@ -101,7 +121,7 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
     }
 
 
-def _read(file: DumpFile, also: Callable[[Run, Controls], None]) -> dict[str, Any]:
+def _read(file: DumpFile) -> dict[str, Any]:
     if file.skipped:
         # A folder that cannot be opened, or a link, hides a log; what lies in it is unknown up to any offset.
         hidden = file.kind is FileKind.SEGMENT and file.topic not in (None, METADATA_TOPIC)
@@ -111,15 +131,9 @@ def _read(file: DumpFile, also: Callable[[Run, Controls], None]) -> dict[str, An
             "damaged_to": NOTHING_FOLLOWS if hidden else None,
         }
     try:
-        return _segment(file, also) if file.kind is FileKind.SEGMENT else _small_file(file)
+        return _small_file(file)
     except (OSError, StoreError) as error:
         return _damaged(file, unreadable(error))
-
-
-def _segment(file: DumpFile, also: Callable[[Run, Controls], None]) -> dict[str, Any]:
-    with opened_segment(file.path) as segment:
-        summary = segment_summary(segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS, also)
-        return summary.columns() | {"size_in_bytes": segment.size}
 
 
 def _damaged(file: DumpFile, problem: str) -> dict[str, Any]:

@@ -9,17 +9,23 @@ import pyarrow as pa
 
 from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import offset_checkpoints
-from txnlog.format.control_batches import Controls
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.format.scan import Run
 from txnlog.format.snapshot import NO_TRANSACTION
-from txnlog.sources.evidence import EvidenceRows, batches_of_rows, batches_of_run
-from txnlog.sources.files import LARGEST_TEXT, WRITTEN_BY_BROKERS, entries_of_snapshot, file_rows, unread_row
+from txnlog.sources.coordinator import states_of_run
+from txnlog.sources.evidence import EvidenceRows, batches_of_rows, batches_of_run, evidence_of_states
+from txnlog.sources.files import (
+    LARGEST_TEXT,
+    WRITTEN_BY_BROKERS,
+    SegmentReading,
+    entries_of_snapshot,
+    file_rows,
+    unread_row,
+)
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.opener import small_content
 from txnlog.sources.runs import EARLIEST, Sums
 from txnlog.sources.segments import Level
-from txnlog.sources.text import text_batches
+from txnlog.sources.text import text_batches, text_states
 
 # Of the segments that one task reads; a larger one is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
@@ -110,28 +116,53 @@ def _log_starts(file: DumpFile) -> dict[tuple[str, int], int]:
     return {(topic, partition): offset for topic, partition, offset in lines}
 
 
-def evidence(groups: Iterable[LogFiles]) -> Iterator[pa.RecordBatch]:
-    """Rows of `EvidenceRow` of groups of files."""
+def evidence(groups: Iterable[LogFiles], coordinator_partitions: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Rows of `EvidenceRow` of groups of files.
+
+    `coordinator_partitions` is how many `__transaction_state` has, if not as the files say.
+    """
     found = EvidenceRows()
     for group in groups:
-        _add(found, group)
+        for states in _add(found, group, coordinator_partitions):
+            yield evidence_of_states(states)
         if found.is_full:
             yield from found.batches()
     yield from found.batches()
 
 
-def _add(found: EvidenceRows, group: LogFiles) -> None:
+def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | None) -> Iterator[pa.RecordBatch]:
+    """Add what is in some files; rows of `TransactionStateRow` are too many to be kept and are yielded."""
     if group.sums_only:
         for file in group.files:
             _add_text(found, file)
+            yield from text_states(file, coordinator_partitions, lambda printed: True)
         return
     segments = _segments(group.files)
-    for file in group.files:
-        if not _is_segment(file):
-            for row in file_rows(file):
-                found.add_file(row)
+    for row in (row for file in group.files if not _is_segment(file) for row in file_rows(file)):
+        found.add_file(row)
     if segments:
-        _add_log(found, segments, _Start.of(group, segments))
+        yield from _add_segments(found, segments, _Start.of(group, segments), coordinator_partitions)
+
+
+def _add_segments(
+    found: EvidenceRows, segments: list[DumpFile], start: _Start, coordinator_partitions: int | None
+) -> Iterator[pa.RecordBatch]:
+    if segments[0].topic != TRANSACTION_STATE:
+        _add_log(found, segments, start)
+        return
+    for segment in segments:
+        yield from _add_coordinator(found, segment, start.anchors, coordinator_partitions)
+
+
+def _add_coordinator(
+    found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...], partitions: int | None
+) -> Iterator[pa.RecordBatch]:
+    sums, reading = Sums(anchors), SegmentReading(segment)
+    for run, control in reading.runs():
+        sums.add(batches_of_run(run, control, written_by_brokers=True))
+        yield from states_of_run(segment, run, partitions or segment.coordinator_partitions)
+    found.add_file(reading.row)
+    found.add_sums(segment, sums)
 
 
 def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> None:
@@ -187,14 +218,10 @@ def _opened(group: LogFiles) -> dict[int, list[int]]:
 
 
 def _read(rows: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Sums:
-    sums = Sums(anchors)
-    written_by_brokers = segment.topic in WRITTEN_BY_BROKERS
-
-    def add(run: Run, found: Controls) -> None:
-        sums.add(batches_of_run(run, found, written_by_brokers))
-
-    for row in file_rows(segment, add):
-        rows.add_file(row)
+    sums, reading = Sums(anchors), SegmentReading(segment)
+    for run, found in reading.runs():
+        sums.add(batches_of_run(run, found, segment.topic in WRITTEN_BY_BROKERS))
+    rows.add_file(reading.row)
     return sums
 
 

@@ -62,7 +62,7 @@ def dump_files(spark: SparkSession, dump: str, **options: str | int | None) -> D
 
 
 def evidence(spark: SparkSession, dump: str, full: bool = False, **options: str | int | None) -> DataFrame:
-    """The rows of `dump_files` and of `ReplayRow` (column `fact`), from one pass over each file.
+    """The rows of `dump_files`, `transaction_states` and of `ReplayRow` (column `fact`), from one pass over each file.
 
     `full` reads all of every log, by default what follows its newest valid producer snapshot.
     """

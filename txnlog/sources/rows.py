@@ -68,7 +68,7 @@ class ReplayRow(NamedTuple):
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     file: Annotated[str, TEXT, "Segment, relative to the dump."]
-    fact: Annotated[str, TEXT, "sums, run, marker or anchor."]
+    fact: Annotated[str, TEXT, "sums, run, marker, anchor or producer; of other rows file or state."]
     part: Annotated[int, INT64, "Base offset of the file's first batch: files of a log in their order."]
     start_offset: Annotated[int | None, INT64, "Base offset of the run's first batch, of the marker; the anchor."]
     position: Annotated[int | None, INT64, "Byte at which that batch starts."]

@@ -279,7 +279,8 @@ def _starts(sorted_ids: Numbers) -> Numbers:
 
 
 def _sorted(rows: Numbers) -> Numbers:
-    return rows[np.lexsort((rows["sequence"], rows["producer_id"]))]
+    """Rows of one or more pieces, in the order of their ids: of one id they are in their order already."""
+    return rows[np.argsort(rows["producer_id"], kind="stable")]
 
 
 def _markers(batches: Batches, chosen: Numbers, before: int) -> Numbers:
@@ -388,10 +389,17 @@ def _of_producers(batches: Batches, says: Numbers, before: int) -> Numbers:
     return rows
 
 
+def _not_among(ids: Numbers, others: Numbers) -> Numbers:
+    """The ids that do not stand among others, which are in their order."""
+    places = np.searchsorted(others, ids)
+    missing: Numbers = ids[np.append(others, -1)[places] != ids]
+    return missing
+
+
 def _known_producers(rows: Numbers) -> Numbers:
     """One row for each producer id, where several pieces of the file say something of it."""
     known = _sorted(rows[rows["is_known"]])
-    only_emptied = np.setdiff1d(rows["producer_id"], known["producer_id"])
+    only_emptied = _not_among(np.unique(rows["producer_id"][~rows["is_known"]]), known["producer_id"])
     others = np.zeros(len(only_emptied), PRODUCER)
     others["producer_id"] = only_emptied
     if not len(known):

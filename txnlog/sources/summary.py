@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,29 +72,24 @@ class SegmentSummary:
         self.damaged_to = max(offset, self.damaged_to or 0)
 
 
-def segment_summary(
-    segment: Segment,
-    base_offset: int,
-    written_by_brokers: bool,
-    also: Callable[[Run, Controls], None] = lambda run, found: None,
-) -> SegmentSummary:
+def summed_up(
+    summary: SegmentSummary, segment: Segment, base_offset: int, written_by_brokers: bool
+) -> Iterator[tuple[Run, Controls]]:
     """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's.
 
-    `also` is shown each run of valid batches and what its control batches hold.
+    Yields each run of valid batches and what its control batches hold; the summary is complete behind the last one.
     """
-    summary = SegmentSummary()
     for piece in scan(segment):
         if isinstance(piece, Run):
             found = controls(piece, np.flatnonzero(piece.headers.is_control))
             _add_run(summary, piece, base_offset)
             _add_broker_time(summary, piece, written_by_brokers)
             _add_control(summary, piece, found)
-            also(piece, found)
+            yield piece, found
         else:
             _add_stretch(summary, piece)
     if summary.damage_is_open:
         summary.damage_up_to(NOTHING_FOLLOWS)
-    return summary
 
 
 def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:

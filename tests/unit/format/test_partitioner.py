@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from txnlog.format.partitioner import coordinator_partition, java_hash
+from txnlog.format.partitioner import coordinator_partition, java_hash, java_hashes, partitions_of_hashes
 
 # id, hash, partition of 50, partition of 7
 BY_JAVA = [
@@ -33,6 +34,16 @@ def test_an_id_belongs_to_the_partition_that_java_says(
     assert java_hash(transactional_id) == number
     assert coordinator_partition(transactional_id) == of_50
     assert coordinator_partition(transactional_id, 7) == of_7
+
+
+def test_many_ids_are_hashed_as_each_of_them() -> None:
+    ids = ["", "a", "orders-none", "my-app-3_17-0", "late-write-1", "AaAaBB", "a\0b", "polygenelubricants"]
+    lengths = np.array(list(map(len, ids)))
+    hashes = java_hashes(np.frombuffer("".join(ids).encode(), np.uint8), np.cumsum(lengths) - lengths, lengths)
+    assert hashes.tolist() == [java_hash(each) for each in ids]
+    for partitions in (7, 50):
+        expected = [coordinator_partition(each, partitions) for each in ids]
+        assert partitions_of_hashes(hashes, partitions).tolist() == expected
 
 
 def test_ids_of_the_real_coordinator_lie_where_they_are_computed_to_lie() -> None:

@@ -14,6 +14,7 @@ from tests.writer import CODECS, Bytes, batch, compressed, data, marker, message
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TransactionState
 from txnlog.schema import arrow_schema
+from txnlog.sources import coordinator
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import TransactionStateRow
@@ -27,7 +28,8 @@ ONGOING = TransactionState(1000, 3, 60000, "Ongoing", [("orders", 1), ("orders",
 def rows(content: bytes) -> list[dict[str, Any]]:
     found = list(coordinator_states(FILE, Bytes(content), 50))
     assert all(each.schema == arrow_schema(TransactionStateRow) for each in found)
-    return [row for each in found for row in each.to_pylist()]
+    # What is read one record after the other follows what is not.
+    return sorted((row for each in found for row in each.to_pylist()), key=lambda row: row["position"])
 
 
 def test_a_record_of_a_real_coordinator_is_a_row() -> None:
@@ -158,6 +160,12 @@ def test_control_batches_and_damaged_ones_are_no_rows() -> None:
 
 def test_an_emptied_batch_is_no_row() -> None:
     assert rows(batch(0, last_offset_delta=3)) == []
+
+
+def test_no_row_is_lost_where_a_run_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "BYTES_AT_ONCE", 300)
+    content = b"".join(batch(number, [GOOD]) for number in range(20))
+    assert [row["offset"] for row in rows(content)] == list(range(20))
 
 
 def test_a_batch_that_is_none_of_a_coordinator_is_a_problem_and_no_error() -> None:

@@ -8,9 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.writer import NOW, data, marker, put, snapshot
+from tests.coordinator_writer import coordinator_record
+from tests.writer import NOW, batch, data, marker, put, snapshot
+from txnlog.format.coordinator import TransactionState
+from txnlog.format.scan import WINDOW
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
-from txnlog.sources.data_sources import EvidenceSource
+from txnlog.sources.data_sources import EvidenceSource, TransactionStatesSource
 
 Row = dict[str, Any]
 PARTITION = "broker-1/orders-0"
@@ -158,3 +161,25 @@ def test_a_row_says_why_a_segment_was_not_read(tmp_path: Path) -> None:
     (row,) = (row for row in of(found(log(tmp_path)), "file") if row["file"].endswith(f"{20:020}.log"))
     assert row["problem"] == "not needed: the producer snapshot at offset 30 says what it left open (--full reads it)"
     assert (row["bytes_parsed"], row["batches"], row["damaged_to"]) == (0, None, None)
+
+
+def test_records_of_coordinators_are_those_of_their_own_source() -> None:
+    """Of segments and of texts."""
+    for dump in ("data/samples/kafka-3.5.2", "tests/texts/3.5.2"):
+        place = str(Path(__file__).parents[3] / dump)
+        own = TransactionStatesSource({"path": place})
+        expected = [row for rows in own.rows(list(own.readable())) for row in rows.to_pylist()]
+        states = [row["state"] for row in of(found(Path(place)), "state")]
+        assert expected
+        assert sorted(map(repr, states)) == sorted(map(repr, expected))
+
+
+def test_records_of_coordinators_are_handed_on_before_their_segment_is_read_to_its_end(tmp_path: Path) -> None:
+    """So that no more of them are kept than a window has."""
+    value = TransactionState(1000, 0, 60_000, "Ongoing", [("orders", 1)], NOW, NOW)
+    content = batch(0, [coordinator_record(value, "orders-none")])
+    put(tmp_path / "broker-1" / "__transaction_state-10" / f"{0:020}.log", content * (WINDOW // len(content)))
+    source = EvidenceSource({"path": str(tmp_path)})
+    facts = [rows["fact"][0].as_py() for rows in source.rows(list(source.readable()))]
+    assert facts[:3] == ["state"] * 3
+    assert facts.index("file") > 3

@@ -1,0 +1,102 @@
+"""Whether ten times as much takes ten times as long: `make bench`.
+
+Ten times the bytes, the partitions, the producers and the transactional ids, each read in one process as a worker reads
+it, and ten times the transactional ids by the whole command from cold. What a command takes for next to nothing is
+taken off both sides; all of it is printed. Times are of the processor, as machines are seldom quiet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.benchmarks import generated
+from tests.benchmarks.logs import detect, dump_of, large_batches, small_batches, sum_up
+
+MORE = 10
+# Ten times, and a tenth of that.
+ALLOWED = 11
+# Small dumps are read in another way.
+NEXT_TO_NOTHING_MIB = 9
+
+
+def processor_seconds(action: Callable[[], object]) -> float:
+    """Seconds of processors that an action takes here and in the processes that it starts and awaits."""
+    before = os.times()
+    action()
+    return sum(os.times()[:4]) - sum(before[:4])
+
+
+def compare(name: str, make: Callable[[int], Path], small: int, read: Callable[[Path], object], nothing: float) -> None:
+    """Make a dump and one ten times as large, read both, and print; `nothing` is what reading nothing takes."""
+    seconds = []
+    for size in (small, MORE * small):
+        dump = make(size)
+        seconds.append(processor_seconds(lambda dump=dump: read(dump)))
+        shutil.rmtree(dump)
+    one, ten = seconds
+    times = (ten - nothing) / (one - nothing)
+    verdict = "" if times <= ALLOWED else f"   MORE THAN {ALLOWED}"
+    print(
+        f"{name:40} {small:>10,} {one:7.1f} s {MORE * small:>12,} {ten:7.1f} s   {ten / one:5.1f} times as long,"
+        f" {times:5.1f} without {nothing:.1f} s for nothing{verdict}",
+        flush=True,
+    )
+
+
+def of_bytes(place: Path, mib: int) -> Path:
+    """A dump of one log of 200-byte batches."""
+    return dump_of(place / f"bytes-{mib}", small_batches(), mib)
+
+
+def in_one_process(place: Path, given: argparse.Namespace) -> None:
+    """What a worker does."""
+    little = generated.many_logs(place / "nothing", 1)
+    # The first time also loads code.
+    sum_up(little)
+    nothing = processor_seconds(lambda: sum_up(little))
+    parts = (
+        ("MiB of one log", partial(of_bytes, place), given.mib),
+        ("logs", lambda logs: generated.many_logs(place / f"logs-{logs}", logs), given.logs),
+        ("producer ids of one log", lambda ids: generated.log_of_producers(place / f"ids-{ids}", ids), given.producers),
+        ("records of coordinators", lambda n: generated.coordinators(place / f"records-{n}", n), given.records),
+    )
+    for name, make, small in parts:
+        compare(name, make, small, sum_up, nothing)
+
+
+def whole_command(place: Path, given: argparse.Namespace) -> None:
+    """From cold, with the start of Java and of Spark."""
+    idle = dump_of(place / "idle", large_batches(), NEXT_TO_NOTHING_MIB)
+    nothing = processor_seconds(lambda: detect(idle, place))
+    compare(
+        "records of coordinators, whole command",
+        lambda records: generated.coordinators(place / f"job-{records}", records),
+        given.records_of_command,
+        lambda dump: detect(dump, place),
+        nothing,
+    )
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=30, help="bytes of a log (%(default)s MiB)")
+    parser.add_argument("--logs", type=int, default=2_000, help="logs (%(default)s); 10000 take 10 minutes")
+    parser.add_argument("--producers", type=int, default=100_000, help="producer ids of a log (%(default)s)")
+    parser.add_argument("--records", type=int, default=100_000, help="records of coordinators (%(default)s)")
+    parser.add_argument("--records-of-command", type=int, default=100_000, help="for the command (%(default)s)")
+    given = parser.parse_args()
+    print(f"each with {MORE} times as much, which may take {ALLOWED} times as long")
+    with tempfile.TemporaryDirectory() as place:
+        in_one_process(Path(place), given)
+        whole_command(Path(place), given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""One producer id with most of the batches, one partition with most of the bytes: the same verdicts, few shuffles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.coordinator_writer import coordinator_record
+from tests.writer import NOW, batch, data, marker, put, segment
+from txnlog.config import DetectOptions
+from txnlog.detection.pipeline import detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.format.coordinator import TransactionState
+from txnlog.job import facts_of
+from txnlog.settle import settled
+from txnlog.sources.inventory import inventory
+
+MANIFEST = """cluster = "{}"
+transaction_state_partitions = 1
+started = "2023-11-14T23:13:20Z"
+ended = "2023-11-14T23:14:20Z"
+"""
+BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
+# More than is read in the driver.
+BATCHES = 80_000
+BEHIND = 5
+THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+Verdict = tuple[Any, ...]
+
+
+def written(log_dir: Path, partition: str, batches: list[bytes]) -> None:
+    segment(log_dir, partition, b"".join(batches))
+
+
+def states(producer_id: int, name: str, *steps: tuple[str, list[tuple[str, int]] | None]) -> list[bytes]:
+    return [
+        coordinator_record(
+            TransactionState(producer_id, 0, 60_000, step, listed, NOW - 1, -1 if listed is None else NOW - 2), name
+        )
+        for step, listed in steps
+    ]
+
+
+def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
+    """A partition with a late write, one with data that was never added, one with data of a transaction under way.
+
+    `of_busy` are more batches of the first one.
+    """
+    put(root / "dump.toml", MANIFEST.format(cluster))
+    log_dir = root / "broker-1"
+    orders = ("orders", 0)
+    records = [
+        *states(
+            BUSY, "busy", ("Empty", None), ("Ongoing", [orders]), ("PrepareCommit", [orders]), ("CompleteCommit", [])
+        ),
+        *states(
+            LATE, "late", ("Empty", None), ("Ongoing", [orders]), ("PrepareCommit", [orders]), ("CompleteCommit", [])
+        ),
+        *states(NEVER, "never", ("Empty", None)),
+        *states(ONGOING, "ongoing", ("Empty", None), ("Ongoing", [("payments", 0)])),
+    ]
+    coordinator = [batch(offset, [record], max_timestamp=NOW - 1) for offset, record in enumerate(records)]
+    written(log_dir, "__transaction_state-0", coordinator)
+    first = [data(0, BUSY), marker(1, BUSY), data(2, LATE), marker(3, LATE), data(4, LATE)]
+    written(log_dir, "orders-0", [*first, *of_busy])
+    written(log_dir, "orders-1", [data(0, NEVER), data(1, BUSY), marker(2, BUSY)])
+    written(log_dir, "payments-0", [data(0, ONGOING), marker(1, BUSY)])
+    ends = {
+        "__transaction_state-0": len(records),
+        "orders-0": BEHIND + len(of_busy),
+        "orders-1": 3,
+    }
+    lines = "".join(f"{name.rpartition('-')[0]} {name.rpartition('-')[2]} {end}\n" for name, end in ends.items())
+    put(log_dir / "replication-offset-checkpoint", f"0\n{len(ends)}\n{lines}")
+
+
+def short_transactions() -> list[bytes]:
+    return [
+        (marker if (offset - BEHIND) % 2 else data)(offset, BUSY, max_timestamp=NOW + 1)
+        for offset in range(BEHIND, BEHIND + BATCHES)
+    ]
+
+
+class Found(NamedTuple):
+    """Verdicts by cluster, rows that Spark gets of the first partition's batches, and the shuffles of each step."""
+
+    verdicts: dict[str, set[Verdict]]
+    rows: dict[str, int]
+    shuffles: list[int]
+
+
+@pytest.fixture(scope="module")
+def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of the tests with what a platform's has and it has not."""
+    usual = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
+    before = {name: spark.conf.get(name) for name in usual}
+    for name, value in usual.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def shuffles(frame: DataFrame) -> int:
+    """How many exchanges its plan has where nothing is small enough to be sent to all, but for what is by design."""
+    spark = frame.sparkSession
+    before = spark.conf.get(THRESHOLD)
+    spark.conf.set(THRESHOLD, "-1")
+    plan = frame.select("*")._jdf.queryExecution().executedPlan().toString()
+    spark.conf.set(THRESHOLD, before)
+    return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
+
+
+@pytest.fixture(scope="module")
+def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    root = tmp_path_factory.mktemp("skew")
+    dump(root / "even", "even", [])
+    dump(root / "skewed", "skewed", short_transactions())
+    facts = facts_of(adaptive, DetectOptions(dump=str(root), tables="", full=True), inventory(root))
+    counted: list[int] = []
+
+    def settle(frame: DataFrame) -> DataFrame:
+        counted.append(shuffles(frame))
+        return settled(frame)
+
+    verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
+    for row in detect(facts, Thresholds(), settle).transactions.collect():
+        names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
+        verdicts[row["cluster"]].add(tuple(row[name] for name in names))
+    rows = facts.runs.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
+    return Found(verdicts, {row["cluster"]: row["count"] for row in rows}, counted)
+
+
+def test_skew_changes_no_verdict(found: Found) -> None:
+    assert found.verdicts["skewed"] == found.verdicts["even"]
+    assert {(each[2], each[4]) for each in found.verdicts["even"]} == {
+        (LATE, "LATE_WRITE_AFTER_END"),
+        (NEVER, "NEVER_ADDED"),
+        (ONGOING, "STUCK_ONGOING"),
+    }
+
+
+def test_of_many_batches_of_a_producer_id_spark_gets_as_many_rows_as_of_few(found: Found) -> None:
+    assert found.rows["skewed"] == found.rows["even"]
+
+
+def test_the_plan_has_the_shuffles_that_the_page_explains(found: Found) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text("utf-8")
+    assert [int(count) for count in re.findall(r"^\| \d+ \|[^|]+\| (\d+) \|", page, re.MULTILINE)] == found.shuffles

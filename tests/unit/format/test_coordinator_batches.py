@@ -1,0 +1,69 @@
+"""Records of coordinators, many at a time: the same as one after the other, whatever is in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.coordinator_writer import STATES, coordinator_key, coordinator_value
+from tests.writer import Bytes, batch, record
+from txnlog.format.coordinator import TransactionState
+from txnlog.format.coordinator_batches import usual_records
+from txnlog.format.scan import Run, scan
+from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.inventory import DumpFile, FileKind
+
+FILE = DumpFile("", "b1/s/0.log", "b1", FileKind.SEGMENT, 0, 0, "c", "1", "__transaction_state", 10, 0)
+INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))
+NAMES = st.text("abc.-_", max_size=12) | st.sampled_from(["pay.€", "x" * 249, "x" * 250])
+STATE = st.builds(
+    TransactionState,
+    INT64, INT16, INT32, st.sampled_from(STATES),
+    st.none() | st.lists(st.tuples(NAMES, INT32), max_size=6)
+    | st.integers(63, 66).map(lambda count: [(f"t{number}", number) for number in range(count)]),
+    INT64, INT64, INT64, INT64, INT16, INT16,
+)  # fmt: skip
+TAGS = st.dictionaries(st.integers(4, 2**31 - 1), st.binary(max_size=200), max_size=3)
+VALUES = st.none() | st.builds(coordinator_value, STATE, st.sampled_from([0, 1]), TAGS)
+IDS = st.text("abc-0", max_size=40) | st.sampled_from(["\N{ROCKET}-payments", "x" * 1024, "x" * 1025, "orders-none"])
+KEYS = st.builds(coordinator_key, IDS, st.sampled_from([0, 0, 0, 1]))
+RECORDS = st.builds(record, VALUES, st.none() | KEYS, st.integers(0, 300), st.integers(-300, 2**40))
+
+
+def rows(batches: list[bytes]) -> list[dict[str, Any]]:
+    found = coordinator_states(FILE, Bytes(b"".join(batches)), 50)
+    every = (row for each in found for row in each.to_pylist())
+    return [row | {"position": None} for row in sorted(every, key=lambda row: row["position"])]
+
+
+def changed(content: bytes, place: int, byte: int) -> bytes:
+    found = bytearray(content)
+    found[place % len(found)] = byte
+    return bytes(found)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=4))
+def test_records_are_read_at_once_as_they_are_read_one_by_one(records: list[bytes]) -> None:
+    """Whatever is compressed is read one by one."""
+    at_once = rows([batch(1000 * number, [each]) for number, each in enumerate(records)])
+    assert at_once == rows([batch(1000 * number, [each], codec="zstd") for number, each in enumerate(records)])
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=3), st.integers(0, 10_000), st.integers(0, 255))
+def test_damaged_records_are_read_at_once_as_they_are_read_one_by_one(
+    records: list[bytes], place: int, byte: int
+) -> None:
+    damaged = [changed(each, place, byte) for each in records]
+    at_once = rows([batch(1000 * number, [each]) for number, each in enumerate(damaged)])
+    assert at_once == rows([batch(1000 * number, [each], codec="zstd") for number, each in enumerate(damaged)])
+
+
+@given(st.lists(STATE, min_size=1, max_size=5), st.sampled_from([0, 1]))
+def test_what_coordinators_write_is_read_at_once(states: list[TransactionState], version: int) -> None:
+    plain = [state._replace(topic_partitions=[("orders", 1), ("pay", 2)]) for state in states]
+    content = b"".join(batch(0, [record(coordinator_value(each, version), coordinator_key("a"))]) for each in plain)
+    (run,) = (piece for piece in scan(Bytes(content)) if isinstance(piece, Run))
+    assert usual_records(run, np.arange(len(states))).indexes.tolist() == list(range(len(states)))
