@@ -39,7 +39,7 @@ def found(content: bytes, size: int) -> list[Found]:
     with compiling_after(size):
         return [
             [(group.rows.tolist(), as_lists(group.numbers), group.words) for group in lines.labelled(wanted, skip)]
-            for wanted, skip in [*chosen, (np.arange(len(lines)), 0)]
+            for wanted, skip in [*chosen, (np.flatnonzero(lines.ends > lines.starts), 0)]
         ]
 
 
