@@ -154,8 +154,13 @@ class Lines:
         return [*found.values()]
 
     def _only(self, wanted: Integers, skip: int) -> bytes:
+        """The wanted lines with a line break between each two, as an empty line at the end counts, too."""
+        text = self._with_breaks(wanted, skip)
+        return text[:-1] if self.ends[wanted[-1]] < len(self.content) else text
+
+    def _with_breaks(self, wanted: Integers, skip: int) -> bytes:
         if len(wanted) == len(self) and not skip:
-            return self.content.rstrip(b"\n")
+            return self.content
         bounds = np.empty(2 * len(wanted) + 2, np.int64)
         bounds[0], bounds[-1] = 0, len(self.content)
         bounds[1:-1:2], bounds[2:-1:2] = (
@@ -164,7 +169,7 @@ class Lines:
         )
         flags = np.zeros(len(bounds) - 1, np.bool_)
         flags[1::2] = True
-        return self._bytes[np.repeat(flags, np.diff(bounds))].tobytes().rstrip(b"\n")
+        return self._bytes[np.repeat(flags, np.diff(bounds))].tobytes()
 
 
 def _by_layout(text: bytes, rows: Integers, line_of: Callable[[int], bytes]) -> list[Labelled] | None:
