@@ -145,7 +145,8 @@ class Lines:
         while len(wanted):
             line = self.content[starts[0] : ends[0]]
             texts, skeleton = NUMBERS_IN_A_VALUE.split(line), line.translate(None, DIGITS)
-            layout = _layout(line) if _is_sound(line) and b"".join(texts) == skeleton else None
+            has_numbers = len(texts) > 1 and b"".join(texts) == skeleton
+            layout = _layout(line) if has_numbers and _is_sound(line) else None
             if layout is None or skeleton in found or len(found) == MOST_LAYOUTS_AT_ONCE:
                 return None
             chosen, numbers = with_layout(self._bytes, starts, ends, texts)
