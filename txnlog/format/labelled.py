@@ -29,7 +29,7 @@ AN_OPTIONAL = re.compile(r"OptionalLong\[-?\d+]|Some\(-?\d+\)")
 A_NUMBER = re.compile(rb"-?\d{1,19}")
 # Such as true, lz4, [], OptionalLong.empty and OptionalLong[7].
 A_WORD = re.compile(rb"[A-Za-z.\[\]()]+\d{0,9}|(OptionalLong\[|Some\()-?\d{1,18}[\])]")
-# Numba takes about two seconds to be imported and to compile, in which the other way reads so many bytes.
+# It takes a second or two to import numba and to compile, in which the other way reads so many bytes.
 WORTH_COMPILING = 64 << 20
 MOST_LAYOUTS_AT_ONCE = 16
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -63,7 +63,7 @@ class _Pace:
         self._read = 0
 
     def compiled(self, size: int) -> WithLayout | None:
-        """What tells lines of a layout, now that so many bytes are to be read; None to do without."""
+        """What tells lines of a layout, now that lines of so many bytes are to be read; None to do without."""
         self._read += size
         return _with_layout() if self._read > WORTH_COMPILING else None
 
@@ -137,10 +137,10 @@ class Lines:
 
     def _compiled(self, wanted: Integers, skip: int) -> list[Labelled] | None:
         """By compiled code, or None where it may not pay, or may differ: a line that is not sound, layouts alike."""
-        with_layout = _pace.compiled(len(self.content))
+        starts, ends = self.starts[wanted] + skip, self.ends[wanted]
+        with_layout = _pace.compiled(int((ends - starts).sum()))
         if with_layout is None:
             return None
-        starts, ends = self.starts[wanted] + skip, self.ends[wanted]
         found: dict[bytes, Labelled] = {}
         while len(wanted):
             line = self.content[starts[0] : ends[0]]
