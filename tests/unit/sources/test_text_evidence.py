@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,12 @@ def text(path: Path) -> DumpFile:
 
 
 def with_damage(folder: Path, name: str) -> Path:
-    """The text with two batches that are not valid."""
+    """The text with batches that are not valid, and a control batch without its record."""
     content = (TEXTS / name).read_bytes()
     for _ in range(2):
         head, _, tail = content.rpartition(b"isvalid: true")
         content = head.replace(b"isvalid: true", b"isvalid: false", 1) + b"isvalid: true" + tail
+    content = re.sub(rb"count: 1( [^\n]* isControl: true)", rb"count: 0\1", content, count=1)
     target = folder / "broker-1" / "text.txt"
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(content)
