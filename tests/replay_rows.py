@@ -6,16 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.schema import arrow_schema
-from txnlog.sources.evidence import EvidenceRows, batches_of_rows
+from txnlog.sources.evidence import MARKER_TYPES, EvidenceRows
 from txnlog.sources.files import WRITTEN_BY_BROKERS
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import BatchRow, ReplayRow
-from txnlog.sources.runs import Sums
+from txnlog.sources.runs import NO_MARKER, NONE, Batches, Numbers, Sums
 
 Row = Mapping[str, Any]
+SEQUENCES = ("base_sequence", "base_offset", "last_offset")
 LOG = ("cluster", "broker", "log_dir", "topic", "partition")
 
 
@@ -53,3 +56,46 @@ def _sums(rows: Iterable[Row], anchors: list[int]) -> Sums:
         topic = table["topic"][start].as_py()
         sums.add(batches_of_rows(table.slice(start, 2), topic in WRITTEN_BY_BROKERS))
     return sums
+
+
+def batches_of_rows(rows: pa.Table, written_by_brokers: bool) -> Batches:
+    """Rows of `BatchRow` of one file, those with a matching checksum."""
+    rows = rows.filter(rows["crc_valid"])
+
+    def numbers(name: str, null: int) -> Numbers:
+        return rows[name].fill_null(null).combine_chunks().to_numpy(zero_copy_only=False)
+
+    def is_one(name: str, value: str | bool) -> Numbers:
+        column = rows[name].to_pylist()
+        return np.array([each == value for each in column], np.bool_)
+
+    is_transactional, is_a_control = is_one("is_transactional", True), is_one("is_control", True)
+    markers = [MARKER_TYPES.index(each) if each else NO_MARKER for each in rows["marker_type"].to_pylist()]
+    marker = np.array(markers, np.int8)
+    marker[is_transactional & is_one("control_type", NOT_PRINTED)] = MARKER_TYPES.index(NOT_PRINTED)
+    is_log_append_time = is_one("timestamp_type", "LogAppendTime")
+    is_of_transaction = is_transactional & (numbers("producer_id", -1) >= 0)
+    return Batches(
+        position=numbers("position", 0),
+        base_offset=numbers("base_offset", 0),
+        last_offset=numbers("last_offset", 0),
+        producer_id=numbers("producer_id", -1),
+        producer_epoch=numbers("producer_epoch", -1),
+        first_time=numbers("base_timestamp", NONE),
+        max_timestamp=numbers("max_timestamp", -1),
+        is_log_append_time=is_log_append_time,
+        records=numbers("record_count", -1).astype(np.int64),
+        size_in_bytes=numbers("size_in_bytes", 0),
+        marker=marker,
+        coordinator_epoch=numbers("coordinator_epoch", -1),
+        last_sequence=np.array(
+            [
+                -1 if sequence == -1 else (sequence + last - base) % 2**31
+                for sequence, base, last in zip(*(rows[name].to_pylist() for name in SEQUENCES), strict=True)
+            ],
+            np.int32,
+        ),
+        is_control=is_a_control,
+        is_event=is_of_transaction & (~is_a_control | (marker > NO_MARKER)),
+        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+    )

@@ -20,7 +20,7 @@ import numpy as np
 from tests.benchmarks.processes import Peak, peak_of
 from tests.kafka.judge import NEWEST, java_of
 from tests.writer import TRANSACTIONAL, batch, marker, record
-from txnlog.sources.data_sources import BatchesSource
+from txnlog.sources.data_sources import BatchesSource, EvidenceSource
 
 BATCHES_OF_A_TRANSACTION = 7
 PRODUCERS = 50
@@ -66,9 +66,15 @@ def read_here(folder: Path) -> int:
     return sum(len(rows) for file in source.wanted_files() for rows in source.rows([file]))
 
 
-def read_by_spark(folder: Path) -> Peak:
-    """Read all batches of the texts in a Spark job of its own, from cold; the most memory that a worker took."""
-    return peak_of([sys.executable, "-m", JOB, "batches", str(SMALL), str(folder)])
+def read_evidence_here(folder: Path) -> int:
+    """Read in this process what the replay needs of the texts, and whether they are whole; how many rows that are."""
+    source = EvidenceSource({"path": str(folder)})
+    return sum(len(rows) for group in source.readable() for rows in source.rows([group]))
+
+
+def read_by_spark(what: str, folder: Path) -> Peak:
+    """Read `batches` or `evidence` of the texts in a Spark job of its own, from cold."""
+    return peak_of([sys.executable, "-m", JOB, what, str(SMALL), str(folder)])
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -103,20 +109,24 @@ def measure(scratch: Path, batches: int, rounds: int) -> None:
     for name, options in (("with records", ("--deep-iteration",)), ("without records", ())):
         folder = scratch / name
         folder.mkdir()
-        tool, here, spark, peaks = [], [], [], []
+        tool, here, evidence, spark, started, summed = [], [], [], [], [], []
         for _ in range(rounds):
             tool.append(seconds(lambda o=options, f=folder: printed(segment, f / "text.txt", o)))
             here.append(seconds(lambda f=folder: read_here(f)))
+            evidence.append(seconds(lambda f=folder: read_evidence_here(f)))
             start = time.monotonic()
-            peaks.append(read_by_spark(folder))
-            spark.append(time.monotonic() - start)
+            spark.append(read_by_spark("batches", folder))
+            started.append(time.monotonic() - start)
+            summed.append(read_by_spark("evidence", folder))
         size = (folder / "text.txt").stat().st_size
         print(f"{name}: {batches:,} batches, {segment.stat().st_size >> 20:,} MiB of log, {size >> 20:,} MiB of text")
         print(f"{'kafka-dump-log prints it':58} {statistics.median(tool):7.1f} s")
-        print(ratio("read in one process", tool, here))
-        print(ratio("read by Spark on two cores", tool, [peak.inner_seconds for peak in peaks]))
-        print(ratio("  with the start of Java, Spark and workers", tool, spark))
-        print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+        print(ratio("all batches, one process", tool, here))
+        print(ratio("what the replay needs, one process", tool, evidence))
+        print(ratio("all batches by Spark on two cores", tool, [peak.inner_seconds for peak in spark]))
+        print(ratio("  with the start of Java, Spark and workers", tool, started))
+        print(ratio("what the replay needs by Spark on two cores", tool, [peak.inner_seconds for peak in summed]))
+        print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in [*spark, *summed]):7.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 Lines of one layout differ in their digits only. So all lines are taken apart at once: without its digits a line is its
 layout, of which there are few, and what is left without everything else are the numbers, in their order.
+
+Compiled code does that several times faster, line by line, once so much text is read that compiling it pays. It is used
+where both ways must come to the same: where each line has one of few layouts that tools print.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +29,15 @@ AN_OPTIONAL = re.compile(r"OptionalLong\[-?\d+]|Some\(-?\d+\)")
 A_NUMBER = re.compile(rb"-?\d{1,19}")
 # Such as true, lz4, [], OptionalLong.empty and OptionalLong[7].
 A_WORD = re.compile(rb"[A-Za-z.\[\]()]+\d{0,9}|(OptionalLong\[|Some\()-?\d{1,18}[\])]")
+# It takes a second or two to import numba and to compile, in which the other way reads so many bytes.
+WORTH_COMPILING = 64 << 20
+MOST_LAYOUTS_AT_ONCE = 16
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 EXTREMES = re.compile(rb"(?<![\d-])%d(?!\d)|%d(?!\d)" % (LARGEST, SMALLEST))
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+WithLayout = Callable[[npt.NDArray[np.uint8], Integers, Integers, Sequence[bytes]], tuple[Integers, Integers]]
 
 
 class Labelled(NamedTuple):
@@ -46,6 +54,30 @@ class Layout(NamedTuple):
     labels: tuple[str, ...]
     words: tuple[str | None, ...]
     counts: tuple[int, ...]
+
+
+class _Pace:
+    """When to compile: not before so much text was read that it pays."""
+
+    def __init__(self) -> None:
+        self._read = 0
+
+    def compiled(self, size: int) -> WithLayout | None:
+        """What tells lines of a layout, now that lines of so many bytes are to be read; None to do without."""
+        self._read += size
+        return _with_layout() if self._read > WORTH_COMPILING else None
+
+
+_pace = _Pace()
+
+
+@cache
+def _with_layout() -> WithLayout | None:
+    try:
+        from txnlog.format.compiled_text import with_layout
+    except ImportError:
+        return None
+    return with_layout
 
 
 class Lines:
@@ -69,10 +101,17 @@ class Lines:
 
     def start_with(self, text: bytes) -> Flags:
         """Which lines start with the first two bytes of a text."""
-        last = len(self._bytes) - 1
-        first, second = (self._bytes[np.minimum(self.starts + place, last)] == text[place] for place in (0, 1))
-        same: Flags = first & second & (self.ends > self.starts + 1)
+        same: Flags = self._first_two == int.from_bytes(text[:2])
         return same
+
+    @cached_property
+    def _first_two(self) -> npt.NDArray[np.uint16]:
+        """The first two bytes of each line as one number, 0 for a shorter line."""
+        has_two = self.ends > self.starts + 1
+        starts = np.where(has_two, self.starts, 0)
+        pairs = self._bytes[starts].astype(np.uint16) << 8
+        pairs |= self._bytes[np.minimum(starts + 1, len(self._bytes) - 1)]
+        return np.where(has_two, pairs, 0)
 
     def line(self, index: int) -> bytes:
         """One line, without its line break."""
@@ -83,7 +122,10 @@ class Lines:
 
         The first `skip` bytes of each line are left out.
         """
-        if len(wanted):
+        found = self._compiled(wanted, skip)
+        if found is not None:
+            yield from found
+        elif len(wanted):
             text = self._only(wanted, skip)
             found = _by_layout(text, wanted, lambda index: self.line(int(wanted[index]))[skip:])
             if found is None:
@@ -93,9 +135,33 @@ class Lines:
                 found = _by_layout(b"\n".join(lines), rows, lines.__getitem__)
             yield from found or ()
 
+    def _compiled(self, wanted: Integers, skip: int) -> list[Labelled] | None:
+        """By compiled code, or None where it may not pay, or may differ: a line that is not sound, layouts alike."""
+        starts, ends = self.starts[wanted] + skip, self.ends[wanted]
+        with_layout = _pace.compiled(int((ends - starts).sum()))
+        if with_layout is None:
+            return None
+        found: dict[bytes, Labelled] = {}
+        while len(wanted):
+            line = self.content[starts[0] : ends[0]]
+            texts, skeleton = NUMBERS_IN_A_VALUE.split(line), line.translate(None, DIGITS)
+            has_numbers = len(texts) > 1 and b"".join(texts) == skeleton
+            layout = _layout(line) if has_numbers and _is_sound(line) else None
+            if layout is None or skeleton in found or len(found) == MOST_LAYOUTS_AT_ONCE:
+                return None
+            chosen, numbers = with_layout(self._bytes, starts, ends, texts)
+            found[skeleton] = _of_one(layout, wanted[chosen], numbers.__getitem__)
+            wanted, starts, ends = (np.delete(each, chosen) for each in (wanted, starts, ends))
+        return [*found.values()]
+
     def _only(self, wanted: Integers, skip: int) -> bytes:
+        """The wanted lines with a line break between each two, as an empty line at the end counts, too."""
+        text = self._with_breaks(wanted, skip)
+        return text[:-1] if self.ends[wanted[-1]] < len(self.content) else text
+
+    def _with_breaks(self, wanted: Integers, skip: int) -> bytes:
         if len(wanted) == len(self) and not skip:
-            return self.content.rstrip(b"\n")
+            return self.content
         bounds = np.empty(2 * len(wanted) + 2, np.int64)
         bounds[0], bounds[-1] = 0, len(self.content)
         bounds[1:-1:2], bounds[2:-1:2] = (
@@ -104,7 +170,7 @@ class Lines:
         )
         flags = np.zeros(len(bounds) - 1, np.bool_)
         flags[1::2] = True
-        return self._bytes[np.repeat(flags, np.diff(bounds))].tobytes().rstrip(b"\n")
+        return self._bytes[np.repeat(flags, np.diff(bounds))].tobytes()
 
 
 def _by_layout(text: bytes, rows: Integers, line_of: Callable[[int], bytes]) -> list[Labelled] | None:
@@ -124,18 +190,22 @@ def _by_layout(text: bytes, rows: Integers, line_of: Callable[[int], bytes]) -> 
     if numbers is None or offsets[-1] != len(numbers):
         return None
     return [
-        _of_one(layout, rows[chosen], numbers, offsets[:-1][chosen])
+        _of_one(layout, rows[chosen], _places(numbers, offsets[:-1][chosen]))
         for code, layout in enumerate(layouts)
         if layout is not None and len(chosen := np.flatnonzero(of_line == code))
     ]
 
 
-def _of_one(layout: Layout, rows: Integers, numbers: Integers, offsets: Integers) -> Labelled:
+def _places(numbers: Integers, offsets: Integers) -> Callable[[int], Integers]:
+    return lambda place: numbers[offsets + place]
+
+
+def _of_one(layout: Layout, rows: Integers, numbers_at: Callable[[int], Integers]) -> Labelled:
     places = np.concatenate(([0], np.cumsum(layout.counts)))
     return Labelled(
         rows,
         {
-            label: numbers[offsets + place]
+            label: numbers_at(place)
             for label, place, word in zip(layout.labels, places.tolist(), layout.words, strict=False)
             if word is None or AN_OPTIONAL.fullmatch(word)
         },

@@ -291,10 +291,10 @@ class EvidenceSource(DumpSource):
     def readable(self) -> Sequence[Readable]:
         found: list[LogFiles] = []
         for group in logs(self.wanted_files(), self.options.get("full", "false") != "true"):
-            found.append(group)
-            found += [
-                LogFiles((part,), sums_only=True) for file in group.files if file.is_text for part in _parts(file)
-            ]
+            parts_of_texts = [part for file in group.files if file.is_text for part in _parts(file)]
+            is_split = len(parts_of_texts) > 1
+            found.append(replace(group, sums_of_texts=not is_split))
+            found += [LogFiles((part,), sums_only=True) for part in parts_of_texts if is_split]
         return found
 
     def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:

@@ -21,6 +21,7 @@ from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
 from txnlog.sources.segments import MARKER_NAMES
+from txnlog.sources.text_batches import KINDS, NULL, TextBatches
 
 
 class StateRow(NamedTuple):
@@ -233,43 +234,35 @@ def _last_sequence(base_sequence: Numbers, last_offset_delta: Numbers) -> Number
     return np.where(base_sequence == -1, -1, last)
 
 
-def batches_of_rows(rows: pa.RecordBatch | pa.Table, written_by_brokers: bool) -> Batches:
-    """Rows of `BatchRow` of one file, those with a matching checksum."""
-    rows = rows.filter(rows["crc_valid"])
+def batches_of_text(printed: TextBatches, written_by_brokers: bool) -> Batches:
+    """The batches in a piece of a text, those with a matching checksum."""
+    found = printed.chosen(printed.flags["crc_valid"])
+    numbers, flags = found.numbers, found.flags
 
-    def numbers(name: str, null: int) -> Numbers:
-        column = rows[name].fill_null(null)
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        values: Numbers = whole.to_numpy(zero_copy_only=False)
-        return values
+    def known(name: str, otherwise: int) -> Numbers:
+        return np.where(numbers[name] == NULL, otherwise, numbers[name])
 
-    def is_one(name: str, value: str | bool) -> Numbers:
-        column = rows[name].to_pylist()
-        return np.array([each == value for each in column], np.bool_)
-
-    is_transactional, is_a_control = is_one("is_transactional", True), is_one("is_control", True)
-    markers = [_MARKER_NUMBERS.get(each, NO_MARKER) for each in rows["marker_type"].to_pylist()]
-    marker = np.array(markers, np.int8)
-    marker[is_transactional & is_one("control_type", NOT_PRINTED)] = _MARKER_NUMBERS[NOT_PRINTED]
-    is_log_append_time = is_one("timestamp_type", "LogAppendTime")
-    is_of_transaction = is_transactional & (numbers("producer_id", -1) >= 0)
+    marker = _MARKERS_OF_KINDS[found.kinds]
+    marker[(marker == _MARKER_NUMBERS[NOT_PRINTED]) & ~flags["is_transactional"]] = NO_MARKER
+    is_of_transaction = flags["is_transactional"] & (numbers["producer_id"] >= 0)
     return Batches(
-        position=numbers("position", 0),
-        base_offset=numbers("base_offset", 0),
-        last_offset=numbers("last_offset", 0),
-        producer_id=numbers("producer_id", -1),
-        producer_epoch=numbers("producer_epoch", -1),
-        first_time=numbers("base_timestamp", NONE),
-        max_timestamp=numbers("max_timestamp", -1),
-        is_log_append_time=is_log_append_time,
-        records=numbers("record_count", -1).astype(np.int64),
-        size_in_bytes=numbers("size_in_bytes", 0),
+        position=numbers["position"],
+        base_offset=numbers["base_offset"],
+        last_offset=numbers["last_offset"],
+        producer_id=numbers["producer_id"],
+        producer_epoch=numbers["producer_epoch"],
+        first_time=np.full(len(found), NONE),
+        max_timestamp=numbers["max_timestamp"],
+        is_log_append_time=flags["is_log_append_time"],
+        records=known("record_count", -1),
+        size_in_bytes=known("size_in_bytes", 0),
         marker=marker,
-        coordinator_epoch=numbers("coordinator_epoch", -1),
-        last_sequence=_last_sequence(
-            numbers("base_sequence", -1), numbers("last_offset", 0) - numbers("base_offset", 0)
-        ),
-        is_control=is_a_control,
-        is_event=is_of_transaction & (~is_a_control | (marker > NO_MARKER)),
-        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+        coordinator_epoch=known("coordinator_epoch", -1),
+        last_sequence=_last_sequence(numbers["base_sequence"], numbers["last_offset"] - numbers["base_offset"]),
+        is_control=flags["is_control"],
+        is_event=is_of_transaction & (~flags["is_control"] | (marker > NO_MARKER)),
+        is_stamped=flags["is_log_append_time"] | (marker > NO_MARKER) | written_by_brokers,
     )
+
+
+_MARKERS_OF_KINDS = np.array([_MARKER_NUMBERS.get(kind or "", NO_MARKER) for kind in KINDS], np.int8)

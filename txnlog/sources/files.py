@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from txnlog.sources.opener import opened_segment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, summed_up
 from txnlog.sources.text import printed_files
+from txnlog.sources.text_batches import TextBatches
 from txnlog.sources.text_summary import text_summary
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
@@ -49,8 +51,13 @@ def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     yield from record_batches(DumpFileRow, (tuple(row[name] for name in _NAMES) for row in rows))
 
 
-def file_rows(file: DumpFile) -> Iterator[dict[str, Any]]:
-    """One row of `DumpFileRow`, or of a text one for each file that was printed."""
+def file_rows(
+    file: DumpFile, also_printed: Callable[[DumpFile, TextBatches], None] = lambda printed, found: None
+) -> Iterator[dict[str, Any]]:
+    """One row of `DumpFileRow`, or of a text one for each file that was printed.
+
+    `also_printed` is shown the batches of each segment in a text.
+    """
     if file.kind is FileKind.SEGMENT and not file.skipped:
         reading = SegmentReading(file)
         for _ in reading.runs():
@@ -64,7 +71,9 @@ def file_rows(file: DumpFile) -> Iterator[dict[str, Any]]:
     follows_others = False
     try:
         for printed, section in printed_files(file):
-            read, is_out_of_place = text_summary(printed, section, printed.topic in WRITTEN_BY_BROKERS)
+            read, is_out_of_place = text_summary(
+                printed, section, printed.topic in WRITTEN_BY_BROKERS, partial(also_printed, printed)
+            )
             if printed.topic == TRANSACTION_STATE and follows_others:
                 # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
                 read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}

@@ -12,7 +12,7 @@ from txnlog.format.checkpoint import offset_checkpoints
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION
 from txnlog.sources.coordinator import states_of_run
-from txnlog.sources.evidence import EvidenceRows, batches_of_rows, batches_of_run, evidence_of_states
+from txnlog.sources.evidence import EvidenceRows, batches_of_run, batches_of_text, evidence_of_states
 from txnlog.sources.files import (
     LARGEST_TEXT,
     WRITTEN_BY_BROKERS,
@@ -24,8 +24,8 @@ from txnlog.sources.files import (
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.opener import small_content
 from txnlog.sources.runs import EARLIEST, Sums
-from txnlog.sources.segments import Level
-from txnlog.sources.text import text_batches, text_states
+from txnlog.sources.text import printed_files, text_states
+from txnlog.sources.text_batches import TextBatches, batches, chunks
 
 # Of the segments that one task reads; a larger one is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
@@ -40,7 +40,7 @@ class LogFiles:
     `snapshots` are those of the log that the files are of, whether they are among them or not; `newest_segment` is
     where its last segment starts, and `log_start` its log start offset by the checkpoint. `from_snapshot`: no more is
     read than what follows the newest valid snapshot, and what is open in it. `sums_only`: this is a part of a text, of
-    which another task makes the rows of its files.
+    which another task makes the rows of its files. `sums_of_texts`: a text is no longer than one task can sum up, too.
     """
 
     files: tuple[DumpFile, ...]
@@ -49,6 +49,7 @@ class LogFiles:
     log_start: int | None = None
     from_snapshot: bool = False
     sums_only: bool = False
+    sums_of_texts: bool = True
 
     @property
     def weight(self) -> int:
@@ -138,8 +139,14 @@ def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | Non
             yield from text_states(file, coordinator_partitions, lambda printed: True)
         return
     segments = _segments(group.files)
-    for row in (row for file in group.files if not _is_segment(file) for row in file_rows(file)):
-        found.add_file(row)
+    of_texts = _TextSums()
+    for file in group.files:
+        if not _is_segment(file):
+            for row in file_rows(file, of_texts.add) if group.sums_of_texts else file_rows(file):
+                found.add_file(row)
+            if file.is_text and group.sums_of_texts and of_texts.have_coordinators:
+                yield from text_states(file, coordinator_partitions, lambda printed: True)
+    of_texts.hand_on(found)
     if segments:
         yield from _add_segments(found, segments, _Start.of(group, segments), coordinator_partitions)
 
@@ -238,14 +245,32 @@ def _lacks_time(read: list[Sums]) -> bool:
     return False
 
 
-def _add_text(rows_found: EvidenceRows, file: DumpFile) -> None:
-    """What a text, or a part of one, says of each log that is printed in it."""
-    found: dict[tuple[str, int], tuple[DumpFile, Sums]] = {}
-    for rows in text_batches(file, Level.ALL, lambda printed: True):
-        topic, partition = rows["topic"][0].as_py(), rows["partition"][0].as_py()
-        name = rows["file"][0].as_py()
-        printed = replace(file, topic=topic, partition=partition, file=name)
-        _, sums = found.setdefault((name, partition), (printed, Sums()))
-        sums.add(batches_of_rows(rows, topic in WRITTEN_BY_BROKERS))
-    for printed, sums in found.values():
-        rows_found.add_sums(printed, sums)
+class _TextSums:
+    """What the batches of a text, or of a part of one, add up to: for each file that was printed."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[DumpFile, Sums]] = {}
+
+    def add(self, printed: DumpFile, found: TextBatches) -> None:
+        """Add batches that were printed of a file."""
+        _, sums = self._found.setdefault(printed.file, (printed, Sums()))
+        sums.add(batches_of_text(found, printed.topic in WRITTEN_BY_BROKERS))
+
+    @property
+    def have_coordinators(self) -> bool:
+        """Whether logs of coordinators are among them."""
+        return any(printed.topic == TRANSACTION_STATE for printed, _ in self._found.values())
+
+    def hand_on(self, rows: EvidenceRows) -> None:
+        """Add the rows of all that was printed."""
+        for printed, sums in self._found.values():
+            rows.add_sums(printed, sums)
+
+
+def _add_text(rows: EvidenceRows, text: DumpFile) -> None:
+    sums = _TextSums()
+    for printed, section in printed_files(text):
+        if printed.kind is FileKind.SEGMENT:
+            for chunk in chunks(section):
+                sums.add(printed, batches(chunk))
+    sums.hand_on(rows)

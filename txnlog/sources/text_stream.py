@@ -125,7 +125,7 @@ def parts(path: str, size: int) -> list[Part]:
             return [WHOLE]
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             # What was put together of several texts may have marks in the middle, which are left out line by line.
-            return [WHOLE] if content.find(codecs.BOM_UTF8) >= 0 else list(_parts(content))
+            return [WHOLE] if _find(content, codecs.BOM_UTF8) >= 0 else list(_parts(content))
 
 
 def _parts(content: mmap.mmap) -> Iterator[Part]:
@@ -165,10 +165,26 @@ def _sections_of(content: mmap.mmap) -> Iterator[tuple[int, int, str | None]]:
     """Start, end and path of each section; no path for lines before the first heading."""
     start = 0
     while start < len(content):
-        end = content.find(_FOLLOWED_BY_HEADING, start) + 1 or len(content)
+        end = _find_heading(content, start, len(content)) + 1 or len(content)
         line = content[start : start + LONGEST_PATH].partition(b"\n")[0]
         yield start, end, _path(line) if line.startswith(HEADING) else None
         start = end
+
+
+def _find(content: bytes | mmap.mmap, mark: bytes) -> int:
+    """As `content.find(mark)`: a single byte, which is seldom there, is found ten times faster."""
+    first = content.find(mark[:1])
+    return first if first < 0 else content.find(mark, first)
+
+
+def _find_heading(content: bytes | mmap.mmap, start: int, end: int) -> int:
+    """The line break before the next heading; -1 if there is none. Its first letter is seldom there, as in `_find`."""
+    while (letter := content.find(HEADING[:1], start + 1, end)) >= 0:
+        found = content.find(_FOLLOWED_BY_HEADING, letter - 1, min(letter + SMALL_READ, end))
+        if found >= 0:
+            return found
+        start = letter + SMALL_READ - len(_FOLLOWED_BY_HEADING)
+    return -1
 
 
 class _Decoded:
@@ -295,7 +311,7 @@ class _Text:
             pass
         if self._is_at_heading():
             return b""
-        end = self._read.find(_FOLLOWED_BY_HEADING, self._at, self._at + HEAD)
+        end = _find_heading(self._read, self._at, self._at + HEAD)
         return self._read[self._at : end if end >= 0 else self._at + HEAD]
 
     def lines(self) -> bytes | None:
@@ -303,7 +319,7 @@ class _Text:
         while True:
             if self._is_at_heading():
                 return None
-            if (heading := self._read.find(_FOLLOWED_BY_HEADING, self._at)) >= 0:
+            if (heading := _find_heading(self._read, self._at, len(self._read))) >= 0:
                 return self._take(heading + 1 - self._at)
             # What stands behind the last line break may yet become a heading.
             last = self._read.rfind(b"\n", self._at)
@@ -343,7 +359,7 @@ class _Text:
             self._is_over = True
             return False
         self._read, self._at = self._read[self._at :] + block, 0
-        if codecs.BOM_UTF8 in self._read:
+        if _find(self._read, codecs.BOM_UTF8) >= 0:
             # Of another text that was put behind the first.
             self._read = self._read.replace(b"\n" + codecs.BOM_UTF8, b"\n").removeprefix(codecs.BOM_UTF8)
         return True

@@ -7,6 +7,7 @@ nothing of the text is believed. A text has no end mark: one that ends cleanly c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from txnlog.format.labelled import Flags, Lines
 from txnlog.sources.inventory import AN_INDEX, DumpFile, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, add_offsets
 from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
-from txnlog.sources.text_batches import Chunk, TextBatches, batches, chunks
+from txnlog.sources.text_batches import TextBatches, batches, chunks
 from txnlog.sources.text_stream import Section
 
 
@@ -44,14 +45,13 @@ class _Text:
         self.summary.note(problem)
         self.summary.damage_up_to(NOTHING_FOLLOWS)
 
-    def add(self, chunk: Chunk) -> None:
-        """Add the lines of some batches."""
-        lines, found = chunk.lines, batches(chunk)
+    def add(self, lines: Lines, found: TextBatches) -> None:
+        """Add the lines of some batches, and what was found in them."""
         self._account(lines, found)
         if dump_text.stopped_early(lines.content):
             self.distrust("the tool stopped before the end of the file")
         self._check_lines(lines, found)
-        self._check_headings(lines.content)
+        self._check_headings(lines)
         if not len(found):
             return
         self._check_positions(found)
@@ -101,11 +101,12 @@ class _Text:
             if len(self._kinds_of_chunks) > 1:
                 self.distrust("lines of two releases")
 
-    def _check_headings(self, content: bytes) -> None:
+    def _check_headings(self, lines: Lines) -> None:
         """Whether what was printed of another file has slipped in."""
-        if dump_text.has_swallowed_heading(content):
+        if dump_text.has_swallowed_heading(lines.content):
             self.distrust("a line was cut short, and a heading stands in it")
-        for offset in dump_text.starting_offsets(content):
+        may_be_first = _is_first_line(lines).any()
+        for offset in dump_text.starting_offsets(lines.content) if may_be_first else ():
             self._starting_offsets += 1
             if self._starting_offsets > 1 or offset != self._base_offset:
                 self.distrust("it has the starting offset of another segment")
@@ -184,7 +185,7 @@ class _Text:
     def _account(self, lines: Lines, found: TextBatches) -> None:
         sizes = lines.ends - lines.starts + 1
         known = lines.start_with(dump_text.RECORD) | (lines.starts == lines.ends)
-        known |= lines.start_with(b"Starting") | lines.start_with(b"Log ")
+        known |= _is_first_line(lines)
         if found.are_records_alone:
             known |= lines.start_with(dump_text.MESSAGE)
         known[found.lines] = True
@@ -194,13 +195,16 @@ class _Text:
         self.skipped += int(sizes[~known].sum())
 
 
-def text_summary(printed: DumpFile, section: Section, written_by_brokers: bool) -> tuple[dict[str, Any], bool]:
+def text_summary(
+    printed: DumpFile, section: Section, written_by_brokers: bool, also: Callable[[TextBatches], None]
+) -> tuple[dict[str, Any], bool]:
     """The columns of `DumpFileRow` that only reading tells, for one file that was printed.
 
-    And whether it begins in the middle of a log: then what was printed before it may lack its end.
+    And whether it begins in the middle of a log: then what was printed before it may lack its end. `also` is shown the
+    batches of a segment, piece by piece.
     """
     if printed.kind is FileKind.SEGMENT:
-        return _of_segment(printed, section, written_by_brokers)
+        return _of_segment(printed, section, written_by_brokers, also)
     if printed.kind in (FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX):
         return _of_entries(printed, section)
     is_out_of_place = False
@@ -215,10 +219,14 @@ def text_summary(printed: DumpFile, section: Section, written_by_brokers: bool) 
     }, False
 
 
-def _of_segment(printed: DumpFile, section: Section, written_by_brokers: bool) -> tuple[dict[str, Any], bool]:
+def _of_segment(
+    printed: DumpFile, section: Section, written_by_brokers: bool, also: Callable[[TextBatches], None]
+) -> tuple[dict[str, Any], bool]:
     text = _Text(printed, written_by_brokers)
     for chunk in chunks(section):
-        text.add(chunk)
+        found = batches(chunk)
+        text.add(chunk.lines, found)
+        also(found)
     text.end(section)
     summary, skipped = text.summary, min(text.skipped, section.size)
     summary.bytes_damaged = min(summary.bytes_damaged, section.size - skipped)
@@ -253,6 +261,11 @@ def _out_of_place(section: Section) -> dict[str, Any]:
         "damaged_to": NOTHING_FOLLOWS,
         "problem": OUT_OF_PLACE,
     }
+
+
+def _is_first_line(lines: Lines) -> Flags:
+    """Which lines may be those with the starting offset."""
+    return lines.start_with(b"Starting") | lines.start_with(b"Log ")
 
 
 def _runs(flags: Flags) -> list[tuple[int, int]]:

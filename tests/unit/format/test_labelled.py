@@ -72,6 +72,14 @@ def test_a_garbled_line_has_no_number_and_spoils_no_other(garbled: bytes) -> Non
     assert not isinstance(found.get(1, {}).get("offset"), int)
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_an_empty_line_at_the_end_spoils_no_other(end: bytes) -> None:
+    lines = Lines(b"| offset: 1 isvalid: true\n| offset: 99999999999999999999 isvalid: true\n| " + end)
+    found = as_dicts(list(lines.labelled(np.flatnonzero(lines.start_with(b"| ")), skip=2)))
+    assert found[0] == {"offset": 1, "isvalid": "true"}
+    assert 1 not in found
+
+
 @pytest.mark.parametrize(("word", "number"), [("OptionalLong[7]", 7), ("Some(-7)", -7)])
 def test_an_optional_number_is_one(word: str, number: int) -> None:
     (group,) = labelled(f"horizon: {word} size: 3\n".encode())
