@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,25 @@ def test_damaged_records_are_read_at_once_as_they_are_read_one_by_one(
     damaged = [changed(each, place, byte) for each in records]
     at_once = rows([batch(1000 * number, [each]) for number, each in enumerate(damaged)])
     assert at_once == rows([batch(1000 * number, [each], codec="zstd") for number, each in enumerate(damaged)])
+
+
+ONE = TransactionState(1000, 3, 60_000, "Ongoing", [("orders", 1)], 1_700_000_000_000, 1_700_000_000_000, -1, -1, 0, -1)
+WITHOUT_PARTITIONS = ONE._replace(topic_partitions=None)
+# Of a topic. Taken for what stands behind topics without tags, its bytes are two times and a tag up to the end.
+CRAFTED = {5: bytes(14) + b"\1\x09\x14" + bytes(3)}
+UNUSUAL = {
+    "a byte too many": coordinator_value(ONE, 0) + b"\0",
+    "a byte too many behind tags": coordinator_value(ONE, 1) + b"\0",
+    "a tag of another size": coordinator_value(WITHOUT_PARTITIONS, 1, {0: bytes(7)}),
+    "a tag of another size before others": coordinator_value(WITHOUT_PARTITIONS, 1, {2: bytes(3), 3: bytes(2)}),
+    "a tag of a topic": coordinator_value(ONE, 1, CRAFTED)[: -len(CRAFTED[5]) - 3] + b"\0",
+}
+
+
+@pytest.mark.parametrize("value", UNUSUAL.values(), ids=UNUSUAL)
+def test_what_looks_like_a_usual_record_to_its_end_is_read_as_alone(value: bytes) -> None:
+    content = record(value, coordinator_key("orders-1"))
+    assert rows([batch(0, [content])]) == rows([batch(0, [content], codec="zstd")])
 
 
 @given(st.lists(STATE, min_size=1, max_size=5), st.sampled_from([0, 1]))
