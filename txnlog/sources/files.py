@@ -92,10 +92,14 @@ def file_rows(
 
 
 class SegmentReading:
-    """A segment that is read from its start to its end; then `row` is its row of `DumpFileRow`."""
+    """A segment that is read from its start to its end; then `row` is its row of `DumpFileRow`.
 
-    def __init__(self, file: DumpFile) -> None:
+    A segment that cannot be read is damaged. `is_needed`: an object store that does not give it raises StoreError.
+    """
+
+    def __init__(self, file: DumpFile, *, is_needed: bool = False) -> None:
         self._file = file
+        self._is_needed = is_needed
         self.row: dict[str, Any] = {}
 
     def runs(self) -> Iterator[tuple[Run, Controls]]:
@@ -106,6 +110,8 @@ class SegmentReading:
                 yield from summed_up(summary, segment, file.base_offset or 0, file.topic in WRITTEN_BY_BROKERS)
                 read = summary.columns() | {"size_in_bytes": segment.size}
         except (OSError, StoreError) as error:
+            if self._is_needed and isinstance(error, StoreError):
+                raise
             read = _damaged(file, unreadable(error))
         self.row = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | read
 

@@ -164,7 +164,8 @@ def _add_segments(
 def _add_coordinator(
     found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...], partitions: int | None
 ) -> Iterator[pa.RecordBatch]:
-    sums, reading = Sums(anchors), SegmentReading(segment)
+    # Without a coordinator hardly anything can be told: a store that refuses it is no damage of the dump.
+    sums, reading = Sums(anchors), SegmentReading(segment, is_needed=True)
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))
         yield from states_of_run(segment, run, partitions or segment.coordinator_partitions)
