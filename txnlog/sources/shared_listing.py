@@ -29,7 +29,7 @@ def shared_listing(found: Inventory) -> Iterator[str]:
 
 
 def listed(path: str | None) -> Inventory | None:
-    """What was found; None where there is no such file, as on another machine."""
+    """What was found; None where there is no such file, as on another machine, or it is another user's."""
     if path is None:
         return None
     try:
@@ -38,6 +38,6 @@ def listed(path: str | None) -> Inventory | None:
             if os.fstat(file.fileno()).st_uid != os.getuid():
                 return None
             found: Inventory = pickle.load(file)
-    except FileNotFoundError:
+    except OSError:
         return None
     return found

@@ -40,3 +40,10 @@ def test_what_nobody_else_may_write_to_is_not_left_behind(tmp_path: Path) -> Non
     with shared_listing(inventory(tmp_path)) as listing:
         assert Path(listing).stat().st_mode & 0o077 == 0
     assert not Path(listing).exists()
+
+
+def test_a_listing_that_may_not_be_read_is_none(tmp_path: Path) -> None:
+    segment(tmp_path, "orders-0", data(0))
+    # As another user's file would, a folder cannot be opened, whoever asks.
+    assert listed(str(tmp_path)) is None
+    assert len(files(tmp_path, str(tmp_path))) == 1
