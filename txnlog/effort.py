@@ -10,7 +10,7 @@ from txnlog.sources.inventory import DumpFile, FileKind, Inventory
 # Up to here starting workers takes longer than reading, and planning longer than computing.
 SMALL = 8 << 20
 # Batches are summed up where they are read: many bytes of them are few rows, unless their producer ids are many.
-MOST_BATCHES, MOST_FILES = 8 << 30, 2_000
+MOST_BYTES, MOST_FILES = 8 << 30, 2_000
 # What a compressed text may have more than its file.
 COMPRESSED, EXPANSION = (".gz", ".zst"), 32
 ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
@@ -24,7 +24,7 @@ def is_read_in_a_moment(dump: Inventory) -> bool:
 def is_few_rows(dump: Inventory) -> bool:
     """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
     rows = (file for file in dump.files if _is_row_by_row(file))
-    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BATCHES and _size(rows) <= SMALL
+    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= SMALL
 
 
 def _is_row_by_row(file: DumpFile) -> bool:

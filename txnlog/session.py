@@ -60,10 +60,9 @@ LOCAL: Mapping[str, Setting] = {
     "spark.driver.memory": "2g",
 }
 
-# For few rows, so that planning is what takes the time. To plan anew after each stage and to
-# compile each plan then takes longer than to run it, and what Java's second compiler makes faster does not run often
-# enough to pay. With one compiler Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is
-# compiled any more.
+# For few rows, so that planning is what takes the time. To plan anew after each stage and to compile each plan then
+# takes longer than to run it, and what Java's second compiler makes faster does not run often enough to pay. With one
+# compiler Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is compiled any more.
 SMALL: Mapping[str, Setting] = {
     IS_SMALL: True,
     "spark.sql.adaptive.enabled": False,

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.benchmarks.generated import COPIED
 from tests.benchmarks.processes import Peak, peak_of
 from tests.benchmarks.text import (
     BATCHES_OF_A_TRANSACTION,
@@ -34,7 +35,6 @@ from txnlog.sources.opener import opened_segment
 
 JOB = "tests.benchmarks.text_job"
 EMPTY_JOB = "tests.benchmarks.empty_job"
-COPIED = 'cluster = "bench"\nstarted = "2026-11-21T02:00:00Z"\nended = "2026-11-21T02:00:10Z"\n'
 LARGE_RECORD = 16_200
 READ_AT_ONCE = 1 << 30
 

@@ -10,7 +10,7 @@ from random import Random
 import cramjam
 import pytest
 
-from txnlog.effort import MOST_BATCHES, MOST_FILES, SMALL, is_few_rows, is_read_in_a_moment
+from txnlog.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows, is_read_in_a_moment
 from txnlog.sources.inventory import Inventory, inventory
 
 SEGMENT = "00000000000000000000.log"
@@ -33,8 +33,8 @@ def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
     [
         ({f"orders-0/{SEGMENT}": SMALL}, True, True),
         ({f"orders-0/{SEGMENT}": SMALL + 1}, False, True),
-        ({f"orders-0/{SEGMENT}": MOST_BATCHES}, False, True),
-        ({f"orders-0/{SEGMENT}": MOST_BATCHES + 1}, False, False),
+        ({f"orders-0/{SEGMENT}": MOST_BYTES}, False, True),
+        ({f"orders-0/{SEGMENT}": MOST_BYTES + 1}, False, False),
         ({f"orders-0/{SEGMENT}": SMALL, f"__transaction_state-0/{SEGMENT}": SMALL}, False, True),
         ({f"__transaction_state-0/{SEGMENT}": SMALL + 1}, False, False),
         ({f"orders-{partition}/{SEGMENT}": SMALL for partition in range(3)}, False, True),

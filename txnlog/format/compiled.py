@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 
 from txnlog.format import batch as wire
 from txnlog.format.headers import NAMES
+from txnlog.format.kept import compiled
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -44,18 +45,6 @@ def _tables() -> npt.NDArray[np.uint32]:
 
 
 TABLES = _tables()
-
-
-def compiled(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for arguments of these types, or take what an earlier process has kept of that."""
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        try:
-            return njit(signature, nogil=True, cache=True)(function)
-        except RuntimeError:  # there is no folder to keep it in
-            return njit(signature, nogil=True)(function)
-
-    return decorate
 
 
 def _operation(typed: Callable[..., Any]) -> Any:

@@ -5,12 +5,13 @@ A layout is the texts between the numbers. A line has it if it is those texts, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numba
 import numpy as np
 import numpy.typing as npt
+
+from txnlog.format.kept import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
@@ -39,19 +40,6 @@ def with_layout(content: Bytes, starts: Integers, ends: Integers, texts: Sequenc
     return rows[:count], numbers[:, :count]
 
 
-def _compiled(signature: Any) -> Callable[[Any], Any]:
-    """Compile now, or take what another process has compiled before."""
-
-    def decorated(function: Any) -> Any:
-        try:
-            return numba.njit(signature, cache=True)(function)
-        except RuntimeError:
-            # There is no folder in which it may be kept.
-            return numba.njit(signature)(function)
-
-    return decorated
-
-
 @_inlined
 def _is_same(content, at, text, first, size):  # type: ignore[no-untyped-def]
     different = np.uint8(0)
@@ -77,7 +65,7 @@ def _number(content, at, end):  # type: ignore[no-untyped-def]
     return number
 
 
-@_compiled(numba.int64(_BYTES, _INTEGERS, _INTEGERS, _BYTES, _INTEGERS, _INTEGERS, numba.int64[:, ::1]))
+@compiled(numba.int64(_BYTES, _INTEGERS, _INTEGERS, _BYTES, _INTEGERS, _INTEGERS, numba.int64[:, ::1]))
 def _with_layout(content, starts, ends, text, bounds, rows, numbers):  # type: ignore[no-untyped-def]
     """Fill `rows` and `numbers`; how many lines have the layout."""
     found, gaps = 0, len(bounds) - 2

@@ -16,10 +16,10 @@ import pyarrow as pa
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END
 from txnlog.format.coordinator import LONGEST_TOPIC, STATES_ON_DISK
-from txnlog.format.cursor import Cursor, Flags, Numbers, are_ascii, native, spread, texts, values_at
+from txnlog.format.cursor import Cursor, Flags, Numbers, are_ascii, spread, texts, values_at
 from txnlog.format.partitioner import java_hashes
 from txnlog.format.scan import Run
-from txnlog.format.structure import INT8, INT16, INT32, INT64, numpy_dtype
+from txnlog.format.structure import INT8, INT16, INT32, INT64, native, numpy_dtype
 
 # Bounds to what is done for all records because one of them asks for it.
 LONGEST_ID = 1024

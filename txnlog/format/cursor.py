@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from txnlog.format.structure import gathered
+
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -92,13 +94,7 @@ def values_at(content: Bytes, places: Numbers, layout: np.dtype[Any]) -> npt.NDA
     last = len(content) - layout.itemsize
     if last < 0:
         return np.zeros(len(places), layout)
-    every_byte: npt.NDArray[Any] = np.ndarray((last + 1,), layout, buffer=content, strides=(1,))
-    return every_byte[np.minimum(places, last)]
-
-
-def native(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The numbers in this machine's byte order, which Arrow asks for."""
-    return column.astype(column.dtype.newbyteorder("="))
+    return gathered(content.data, np.minimum(places, last), layout)
 
 
 def spread(starts: Numbers, lengths: Numbers, step: int = 1) -> Numbers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from mmap import mmap
 from typing import Any, NamedTuple
 
 from txnlog.errors import FormatError
@@ -100,17 +101,18 @@ def topic_partition(text: str) -> tuple[str | None, int | None]:
 def stopped_early(text: bytes) -> bool:
     """Whether the tool says, or a stack trace, that it did not come to the end of the file."""
     words = (b"Found ", b"Exception in thread", b"\tat ")
-    return any(_holds(text, word) for word in words) and _STOPPED_EARLY.search(text) is not None
+    return any(find(text, word) >= 0 for word in words) and _STOPPED_EARLY.search(text) is not None
 
 
 def has_swallowed_heading(text: bytes) -> bool:
     """Whether a heading stands behind what is left of another line."""
-    return _holds(text, HEADING) and _SWALLOWED_HEADING.search(text) is not None
+    return find(text, HEADING) >= 0 and _SWALLOWED_HEADING.search(text) is not None
 
 
-def _holds(text: bytes, words: bytes) -> bool:
-    # A single byte that is seldom there is found ten times faster.
-    return words[:1] in text and words in text
+def find(text: bytes | mmap, words: bytes) -> int:
+    """As `text.find(words)`: a single byte, where the first is seldom there, is found ten times faster."""
+    first = text.find(words[:1])
+    return first if first < 0 else text.find(words, first)
 
 
 def has_messages(text: bytes) -> bool:

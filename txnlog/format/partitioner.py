@@ -33,11 +33,7 @@ def java_hashes(
 
 def coordinator_partition(transactional_id: str, partitions: int = DEFAULT_PARTITIONS) -> int:
     """The partition of `__transaction_state` that holds this id. `Utils.abs` makes 0 of the smallest int."""
-    return partition_of_hash(java_hash(transactional_id), partitions)
-
-
-def partition_of_hash(number: int, partitions: int) -> int:
-    """The partition that holds an id with this hash."""
+    number = java_hash(transactional_id)
     return 0 if number == -(1 << 31) else abs(number) % partitions
 
 

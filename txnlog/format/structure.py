@@ -79,13 +79,18 @@ def numpy_dtype(structure: type) -> np.dtype[np.void]:
     return np.dtype([(field.name, ">" + np.dtype(field.wire.code).str[1:]) for field in fields(structure)])
 
 
-def gathered(content: memoryview, places: npt.NDArray[np.int64], structure: np.dtype[np.void]) -> npt.NDArray[np.void]:
+def gathered(content: memoryview, places: npt.NDArray[np.int64], structure: np.dtype[Any]) -> npt.NDArray[Any]:
     """The structures (n) that start at `places`, which may overlap and lie anywhere."""
     # Without its fields: numpy would copy them one by one.
     opaque = np.dtype((np.void, structure.itemsize))
     every_byte = np.ndarray((len(content) - structure.itemsize + 1,), opaque, buffer=content, strides=(1,))
     found: npt.NDArray[np.void] = every_byte[places].view(structure)
     return found
+
+
+def native(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The numbers in this machine's byte order, which Arrow asks for."""
+    return column.astype(column.dtype.newbyteorder("="))
 
 
 def joined(name: str, *structures: type) -> type:

@@ -230,7 +230,7 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
 
 def _last_sequence(base_sequence: Numbers, last_offset_delta: Numbers) -> Numbers:
     """Sequence numbers start again at 0 after 2^31 - 1 (`DefaultRecordBatch.incrementSequence`)."""
-    last = base_sequence.astype(np.int64) + last_offset_delta & (1 << 31) - 1
+    last = base_sequence + last_offset_delta & (1 << 31) - 1
     return np.where(base_sequence == -1, -1, last)
 
 

@@ -17,7 +17,7 @@ from txnlog.format.control_batches import Controls
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
 from txnlog.format.scan import Run
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
-from txnlog.format.structure import fields, packed
+from txnlog.format.structure import fields, native, packed
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
@@ -247,4 +247,4 @@ CHECKPOINT_COLUMNS = frozenset({"topic", "partition", "checkpoint_offset"})
 def _native(entries: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
     """Entries as columns in this machine's byte order, which Arrow asks for."""
     names = entries.dtype.names or ()
-    return {name: entries[name].astype(entries.dtype[name].newbyteorder("=")) for name in names}
+    return {name: native(entries[name]) for name in names}

@@ -133,19 +133,16 @@ def evidence(groups: Iterable[LogFiles], coordinator_partitions: int | None = No
 
 def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | None) -> Iterator[pa.RecordBatch]:
     """Add what is in some files; rows of `TransactionStateRow` are too many to be kept and are yielded."""
-    if group.sums_only:
-        for file in group.files:
-            _add_text(found, file)
-            yield from text_states(file, coordinator_partitions, lambda printed: True)
-        return
     segments = _segments(group.files)
     of_texts = _TextSums()
     for file in group.files:
-        if not _is_segment(file):
+        if group.sums_only:
+            of_texts.add_all(file)
+        elif not _is_segment(file):
             for row in file_rows(file, of_texts.add) if group.sums_of_texts else file_rows(file):
                 found.add_file(row)
-            if file.is_text and group.sums_of_texts and of_texts.have_coordinators:
-                yield from text_states(file, coordinator_partitions, lambda printed: True)
+        if of_texts.have_coordinators:
+            yield from text_states(file, coordinator_partitions, lambda printed: True)
     of_texts.hand_on(found)
     if segments:
         yield from _add_segments(found, segments, _Start.of(group, segments), coordinator_partitions)
@@ -262,16 +259,14 @@ class _TextSums:
         """Whether logs of coordinators are among them."""
         return any(printed.topic == TRANSACTION_STATE for printed, _ in self._found.values())
 
+    def add_all(self, text: DumpFile) -> None:
+        """Add all batches of a text, or of a part of one."""
+        for printed, section in printed_files(text):
+            if printed.kind is FileKind.SEGMENT:
+                for chunk in chunks(section):
+                    self.add(printed, batches(chunk))
+
     def hand_on(self, rows: EvidenceRows) -> None:
         """Add the rows of all that was printed."""
         for printed, sums in self._found.values():
             rows.add_sums(printed, sums)
-
-
-def _add_text(rows: EvidenceRows, text: DumpFile) -> None:
-    sums = _TextSums()
-    for printed, section in printed_files(text):
-        if printed.kind is FileKind.SEGMENT:
-            for chunk in chunks(section):
-                sums.add(printed, batches(chunk))
-    sums.hand_on(rows)

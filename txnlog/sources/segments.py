@@ -78,23 +78,23 @@ def _rows(
     control_columns: dict[str, Any],
     crc_valid: bool,
 ) -> pa.RecordBatch:
-    native = {name: headers[name] for name in NAMES}
-    modern = native["magic"] == 2
-    has_horizon = modern & (native["attributes"] & wire.DELETE_HORIZON != 0)
-    columns = native | {
+    fields = {name: headers[name] for name in NAMES}
+    modern = fields["magic"] == 2
+    has_horizon = modern & (fields["attributes"] & wire.DELETE_HORIZON != 0)
+    columns = fields | {
         "position": positions,
-        "size_in_bytes": native["batch_length"].astype(np.int64) + LENGTH_END,
-        "last_offset": native["base_offset"] + native["last_offset_delta"],
-        "compression": _chosen([*CODECS, "unknown"], np.minimum(native["attributes"] & wire.CODEC_MASK, len(CODECS))),
+        "size_in_bytes": fields["batch_length"] + LENGTH_END,
+        "last_offset": fields["base_offset"] + fields["last_offset_delta"],
+        "compression": _chosen([*CODECS, "unknown"], np.minimum(fields["attributes"] & wire.CODEC_MASK, len(CODECS))),
         "timestamp_type": _chosen(
             ["CreateTime", "LogAppendTime"],
-            (native["attributes"] & wire.LOG_APPEND_TIME != 0).astype(np.int8),
+            (fields["attributes"] & wire.LOG_APPEND_TIME != 0).astype(np.int8),
         ),
-        "is_transactional": modern & (native["attributes"] & wire.TRANSACTIONAL != 0),
-        "is_control": modern & (native["attributes"] & wire.CONTROL != 0),
-        "delete_horizon_ms": pa.array(native["base_timestamp"], mask=~has_horizon),
-        "base_timestamp": pa.array(native["base_timestamp"], mask=has_horizon),
-        "record_count": pa.array(native["record_count"], mask=native["record_count"] < 0),
+        "is_transactional": modern & (fields["attributes"] & wire.TRANSACTIONAL != 0),
+        "is_control": headers.is_control,
+        "delete_horizon_ms": pa.array(fields["base_timestamp"], mask=~has_horizon),
+        "base_timestamp": pa.array(fields["base_timestamp"], mask=has_horizon),
+        "record_count": pa.array(fields["record_count"], mask=fields["record_count"] < 0),
     }
     return record_batch(BatchRow, place | {"crc_valid": crc_valid}, columns | control_columns)
 

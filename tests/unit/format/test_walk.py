@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.writer import Bytes, batch, data, marker, message, record
 from txnlog.format import batch as wire
-from txnlog.format import compiled
+from txnlog.format import kept
 from txnlog.format import walk as walks
 from txnlog.format.headers import NAMES, Headers
 from txnlog.format.scan import Run, scan
@@ -147,7 +147,7 @@ def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch: pytest.Monkey
     double: dict[str, Any] = {}
     # Code that no file holds has no place beside it.
     exec("def twice(number):\n    return 2 * number", double)
-    assert compiled.compiled("i8(i8)")(double["twice"])(21) == 42
+    assert kept.compiled("i8(i8)")(double["twice"])(21) == 42
 
 
 def test_what_was_compiled_once_is_there_for_the_next_process() -> None:
