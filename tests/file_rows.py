@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.writer import segment
 from txnlog.schema import arrow_schema
-from txnlog.sources.data_sources import DumpSource, Task
-from txnlog.sources.files import dump_file_rows
+from txnlog.sources import text_stream
+from txnlog.sources.data_sources import DumpSource, EvidenceSource, Task
+from txnlog.sources.evidence import FILE, PIECES
+from txnlog.sources.files import dump_file_rows, rows_of_pieces
 from txnlog.sources.inventory import DumpFile, inventory
 from txnlog.sources.rows import DumpFileRow
 
@@ -32,6 +36,16 @@ def rows_below(source: type[DumpSource], root: Path | str, **options: str) -> li
     tasks = opened.reader(opened.schema()).partitions()
     parts = [part for task in tasks if isinstance(task, Task) for part in task.files]
     return [row for part in parts for each in opened.rows([part]) for row in each.to_pylist()]
+
+
+def rows_in_parts(root: Path, split: int, **options: str) -> list[Row]:
+    """The rows of files of a dump, of which texts are read in parts of about so many bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_stream, "SPLIT", split)
+        found = rows_below(EvidenceSource, root, **options)
+    names = arrow_schema(DumpFileRow).names
+    whole = [{name: row[name] for name in names} for row in found if row["fact"] == FILE]
+    return whole + rows_of_pieces(row for row in found if row["fact"] == PIECES)
 
 
 def row_of(root: Path, content: bytes, partition: str = "orders-0", base_offset: int = 0) -> Row:

@@ -35,13 +35,15 @@ from txnlog.session import IS_SMALL
 from txnlog.settle import local_frame, settled
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.sources import reading
-from txnlog.sources.evidence import FILE, OF_REPLAY, STATES
+from txnlog.sources.evidence import FILE, OF_REPLAY, PIECES, STATES
+from txnlog.sources.files import rows_of_pieces
 from txnlog.sources.inventory import Inventory, LogDir, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.shared_listing import shared_listing
 from txnlog.sources.text import check_partition
+from txnlog.sources.text_stream import may_be_split
 from txnlog.spark_errors import SPARK_ERRORS
 from txnlog.tables.changes import (
     OPERATION,
@@ -278,7 +280,7 @@ def facts_of(
         # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         markers=_markers_of(spark, options, of_batches),
-        dump_files=evidence.where(f"fact = '{FILE}'").select(*spark_schema(DumpFileRow).names),
+        dump_files=_dump_files(evidence, dump),
         transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **of_rows),
         aborted_transactions=reading.aborted_transactions(spark, options.dump, **of_rows),
@@ -293,6 +295,16 @@ def facts_of(
     return with_coordinators(
         facts, coordinators, cluster, _log_dirs(spark, [live_log_dir(coordinators, cluster)], options)
     )
+
+
+def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
+    """A row for each file; those of long texts are put together of what several tasks have read."""
+    names = spark_schema(DumpFileRow).names
+    rows = evidence.where(f"fact = '{FILE}'").select(*names)
+    if not any(file.is_text and may_be_split(file.path, file.size) for file in dump.files):
+        return rows
+    pieces = evidence.where(f"fact = '{PIECES}'").select(*names, "piece").toArrow().to_pylist()
+    return rows.unionAll(local_frame(evidence.sparkSession, rows_of_pieces(pieces), arrow_schema(DumpFileRow)))
 
 
 def _markers_of(

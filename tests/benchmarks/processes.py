@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +35,10 @@ def descendants(pid: int) -> list[int]:
     """The processes below one."""
     found = [pid]
     for each in found:
-        for task in Path(f"/proc/{each}/task").glob("*/children"):
-            found.extend(int(child) for child in _content(task).split())
+        # It may have ended meanwhile.
+        with suppress(OSError):
+            for task in Path(f"/proc/{each}/task").glob("*/children"):
+                found.extend(int(child) for child in task.read_text().split())
     return found[1:]
 
 
@@ -53,7 +56,6 @@ def resident_kib(pid: int) -> int:
 
 
 def _content(path: Path) -> str:
-    # It may have ended meanwhile.
     try:
         return path.read_text()
     except OSError:

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.benchmarks.text import printed, write_segment
 from tests.kafka.judge import NEWEST, OLDEST, tool
-from txnlog.config import detect_options
-from txnlog.job import run
+from txnlog.config import DetectOptions, detect_options
+from txnlog.job import facts_of, run
 from txnlog.report.reading import rows
 from txnlog.sources.inventory import FileKind, inventory
+from txnlog.sources.summary import NOTHING_FOLLOWS
+from txnlog.sources.text_stream import SPLIT, parts
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka
@@ -30,6 +33,8 @@ TRUTHS = {name: json.loads((SAMPLES / name / "truth.json").read_text()) for name
 PRINTED = (FileKind.SEGMENT, FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX)
 KEPT = (FileKind.META_PROPERTIES, FileKind.OFFSET_CHECKPOINT)
 DEEP, SHALLOW = ("--deep-iteration",), ()
+# Less than any line of a batch has.
+SHORTEST_LINE = 250
 Key = tuple[str, int, int]
 
 
@@ -117,3 +122,39 @@ def test_every_text_is_whole_and_every_byte_accounted_for(tables: Root) -> None:
         parts = ("bytes_parsed", "bytes_tail", "bytes_damaged", "bytes_skipped")
         assert sum(file[part] for part in parts) == file["size_in_bytes"]
         assert file["damaged_to"] is None, (file["file"], file["problem"])
+
+
+@pytest.fixture(scope="module")
+def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the tool prints of a log is long enough to be read by several tasks; the log is beside it."""
+    folder = tmp_path_factory.mktemp("long")
+    log, text = folder / "raw" / "orders-0" / f"{0:020}.log", folder / "text" / "orders.txt"
+    for path in (log, text):
+        path.parent.mkdir(parents=True)
+    write_segment(log, 2 * SPLIT // SHORTEST_LINE)
+    printed(log, text, SHALLOW)
+    return folder
+
+
+def file_rows(spark: SparkSession, dump: Path) -> list[dict[str, Any]]:
+    facts = facts_of(spark, DetectOptions(dump=str(dump), tables=""), inventory(dump))
+    return [row.asDict() for row in facts.dump_files.where("kind = 'segment'").collect()]
+
+
+def test_a_long_text_is_read_by_several_tasks_and_says_what_the_log_says(spark: SparkSession, long_text: Path) -> None:
+    path = long_text / "text/orders.txt"
+    assert len(parts(str(path), path.stat().st_size)) > 1
+    (raw,), (text,) = file_rows(spark, long_text / "raw"), file_rows(spark, long_text / "text")
+    same = ("topic", "partition", "batches", "first_offset", "last_offset", "broker_timestamp", "damaged_to", "gap_to")
+    assert {name: text[name] for name in same} == {name: raw[name] for name in same}
+    assert (text["is_text"], text["problem"], text["batches"] > SPLIT // SHORTEST_LINE) == (True, None, True)
+    with path.open("rb") as lines:
+        assert text["bytes_parsed"] == text["size_in_bytes"] == path.stat().st_size - len(next(lines))
+
+
+def test_a_long_text_that_ends_in_a_line_is_not_whole(spark: SparkSession, long_text: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "orders.txt"
+    cut.write_bytes((long_text / "text/orders.txt").read_bytes()[:-50])
+    (row,) = file_rows(spark, tmp_path)
+    assert row["damaged_to"] == NOTHING_FOLLOWS
+    assert "it ends in the middle of a line" in row["problem"]

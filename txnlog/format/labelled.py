@@ -30,7 +30,7 @@ A_NUMBER = re.compile(rb"-?\d{1,19}")
 # Such as true, lz4, [], OptionalLong.empty and OptionalLong[7].
 A_WORD = re.compile(rb"[A-Za-z.\[\]()]+\d{0,9}|(OptionalLong\[|Some\()-?\d{1,18}[\])]")
 # It takes a second or two to import numba and to compile, in which the other way reads so many bytes.
-WORTH_COMPILING = 64 << 20
+WORTH_COMPILING = 16 << 20
 MOST_LAYOUTS_AT_ONCE = 16
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 EXTREMES = re.compile(rb"(?<![\d-])%d(?!\d)|%d(?!\d)" % (LARGEST, SMALLEST))

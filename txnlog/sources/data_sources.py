@@ -281,9 +281,10 @@ class DumpFilesSource(DumpSource):
 class EvidenceSource(DumpSource):
     """`txnlog_evidence`: rows of `EvidenceRow`: all that the detection needs of segments, each of which is read once.
 
-    They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Option
-    `full`: true reads all of every log; by default a log is read from its newest valid snapshot on.
-    `coordinator_partitions` is that of `TransactionStatesSource`.
+    They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Rows of
+    what is printed in a long text come in pieces (`txnlog.sources.files.rows_of_pieces`). Option `full`: true reads all
+    of every log; by default a log is read from its newest valid snapshot on. `coordinator_partitions` is that of
+    `TransactionStatesSource`.
     """
 
     short_name, row = "txnlog_evidence", EvidenceRow
@@ -292,9 +293,10 @@ class EvidenceSource(DumpSource):
         found: list[LogFiles] = []
         for group in logs(self.wanted_files(), self.options.get("full", "false") != "true"):
             parts_of_texts = [part for file in group.files if file.is_text for part in _parts(file)]
-            is_split = len(parts_of_texts) > 1
-            found.append(replace(group, sums_of_texts=not is_split))
-            found += [LogFiles((part,), sums_only=True) for part in parts_of_texts if is_split]
+            if len(parts_of_texts) > 1:
+                found += [LogFiles((part,), is_part=True) for part in parts_of_texts]
+            else:
+                found.append(group)
         return found
 
     def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ from txnlog.format.control import ControlType
 from txnlog.format.control_batches import Controls
 from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.format.scan import Run
-from txnlog.format.structure import Wire, joined
+from txnlog.format.structure import TEXT, Wire, joined
 from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.inventory import DumpFile
@@ -22,6 +22,7 @@ from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
 from txnlog.sources.segments import MARKER_NAMES
 from txnlog.sources.text_batches import KINDS, NULL, TextBatches
+from txnlog.sources.text_pieces import Piece
 
 
 class StateRow(NamedTuple):
@@ -32,10 +33,16 @@ class StateRow(NamedTuple):
     ]
 
 
-EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, StateRow)
+class PieceRow(NamedTuple):
+    """A row of `DumpFileRow` that several tasks read: each has a piece of it."""
+
+    piece: Annotated[str | None, TEXT, "A part of what a long text says of a file, for the file's row (as JSON)."]
+
+
+EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, StateRow, PieceRow)
 FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
 OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
-STATES = "state"
+STATES, PIECES = "state", "piece"
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
@@ -55,6 +62,10 @@ class EvidenceRows:
     def add_file(self, row: dict[str, Any]) -> None:
         """Add a row of `DumpFileRow`."""
         self._rows.append(row | {"fact": FILE})
+
+    def add_piece(self, known: dict[str, Any], piece: Piece) -> None:
+        """Add a piece of a row of `DumpFileRow`, and what is known of that without reading."""
+        self._rows.append(known | {"fact": PIECES, "piece": piece.to_json()})
 
     def add_sums(self, file: DumpFile, sums: Sums) -> None:
         """Add what the batches of a file add up to; nothing where there are none."""

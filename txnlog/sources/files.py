@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -27,7 +28,8 @@ from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRo
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, summed_up
 from txnlog.sources.text import printed_files
 from txnlog.sources.text_batches import TextBatches
-from txnlog.sources.text_summary import text_summary
+from txnlog.sources.text_pieces import Piece, put_together
+from txnlog.sources.text_summary import piece_of_text
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
 # Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
@@ -67,28 +69,64 @@ def file_rows(
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
         yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
         return
-    rows: list[dict[str, Any]] = []
-    follows_others = False
+    yield from text_rows(text_pieces(file, also_printed))
+
+
+PieceOfText = tuple[dict[str, Any], Piece]
+
+
+def text_pieces(file: DumpFile, also_printed: Callable[[DumpFile, TextBatches], None]) -> Iterator[PieceOfText]:
+    """What a text, or a part of one, says of each file that was printed, with what is known of that without reading."""
+    count = itertools.count()
+    is_continued = file.part.is_continued
     try:
         for printed, section in printed_files(file):
-            read, is_out_of_place = text_summary(
-                printed, section, printed.topic in WRITTEN_BY_BROKERS, partial(also_printed, printed)
-            )
-            if printed.topic == TRANSACTION_STATE and follows_others:
-                # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
-                read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
-            follows_others |= printed.topic != TRANSACTION_STATE and printed.kind is FileKind.SEGMENT
-            if is_out_of_place:
-                # A heading that was forged within a log hides the rest of it: of which one, nobody can say.
-                rows = [row | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} for row in rows]
-            rows.append(_NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed) | read)
+            piece = Piece(file.file, file.part.start, next(count), is_continued)
+            is_continued = False
+            written_by_brokers = printed.topic in WRITTEN_BY_BROKERS
+            piece_of_text(printed, section, piece, written_by_brokers, partial(also_printed, printed))
+            yield _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed), piece
     except (OSError, StoreError) as error:
-        hidden = {"damaged_to": NOTHING_FOLLOWS} if file.topic else {}
-        reason = unreadable(error)
-        rows.append(
-            _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _damaged(file, reason) | hidden
-        )
-    yield from rows
+        known = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file)
+        yield known, Piece(file.file, file.part.start, next(count), failure=unreadable(error), size=file.size)
+
+
+def text_rows(pieces: Iterable[PieceOfText]) -> list[dict[str, Any]]:
+    """The rows of `DumpFileRow` of one text, by all its pieces in their order."""
+    printed: list[tuple[dict[str, Any], list[Piece]]] = []
+    failed: list[PieceOfText] = []
+    for known, piece in pieces:
+        if piece.failure is not None:
+            failed.append((known, piece))
+        elif piece.is_continued and printed and printed[-1][0]["file"] == known["file"]:
+            printed[-1][1].append(piece)
+        else:
+            printed.append((known, [piece]))
+    rows: list[dict[str, Any]] = []
+    follows_others = False
+    for known, of_one in printed:
+        read, is_out_of_place = put_together(known, of_one)
+        if known["topic"] == TRANSACTION_STATE and follows_others:
+            # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
+            read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
+        follows_others |= known["topic"] != TRANSACTION_STATE and known["kind"] == FileKind.SEGMENT.value
+        if is_out_of_place:
+            # A heading that was forged within a log hides the rest of it: of which one, nobody can say.
+            rows = [row | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} for row in rows]
+        rows.append(known | read)
+    if failed:
+        known, size = failed[0][0], sum(piece.size for _, piece in failed)
+        hidden = NOTHING_FOLLOWS if known["topic"] else None
+        lost = {"size_in_bytes": size, "bytes_damaged": size, "damaged_to": hidden, "problem": failed[0][1].failure}
+        rows.append(known | lost)
+    return rows
+
+
+def rows_of_pieces(pieces: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of `DumpFileRow` of long texts, by rows of `EvidenceRow` that have pieces of them."""
+    found = [({name: row[name] for name in _NAMES}, Piece.from_json(row["piece"])) for row in pieces]
+    found.sort(key=lambda each: each[1].place)
+    return [row for _, of_text in itertools.groupby(found, lambda each: each[1].text) for row in text_rows(of_text)]
 
 
 class SegmentReading:

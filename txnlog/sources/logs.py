@@ -19,13 +19,14 @@ from txnlog.sources.files import (
     SegmentReading,
     entries_of_snapshot,
     file_rows,
+    text_pieces,
     unread_row,
 )
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.opener import small_content
 from txnlog.sources.runs import EARLIEST, Sums
-from txnlog.sources.text import printed_files, text_states
-from txnlog.sources.text_batches import TextBatches, batches, chunks
+from txnlog.sources.text import text_states
+from txnlog.sources.text_batches import TextBatches
 
 # Of the segments that one task reads; a larger one is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
@@ -39,8 +40,8 @@ class LogFiles:
 
     `snapshots` are those of the log that the files are of, whether they are among them or not; `newest_segment` is
     where its last segment starts, and `log_start` its log start offset by the checkpoint. `from_snapshot`: no more is
-    read than what follows the newest valid snapshot, and what is open in it. `sums_only`: this is a part of a text, of
-    which another task makes the rows of its files. `sums_of_texts`: a text is no longer than one task can sum up, too.
+    read than what follows the newest valid snapshot, and what is open in it. `is_part`: this is a part of a text, whose
+    rows are put together of all its parts (`txnlog.sources.files.text_rows`).
     """
 
     files: tuple[DumpFile, ...]
@@ -48,8 +49,7 @@ class LogFiles:
     newest_segment: int = 0
     log_start: int | None = None
     from_snapshot: bool = False
-    sums_only: bool = False
-    sums_of_texts: bool = True
+    is_part: bool = False
 
     @property
     def weight(self) -> int:
@@ -136,10 +136,11 @@ def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | Non
     segments = _segments(group.files)
     of_texts = _TextSums()
     for file in group.files:
-        if group.sums_only:
-            of_texts.add_all(file)
+        if group.is_part:
+            for known, piece in text_pieces(file, of_texts.add):
+                found.add_piece(known, piece)
         elif not _is_segment(file):
-            for row in file_rows(file, of_texts.add) if group.sums_of_texts else file_rows(file):
+            for row in file_rows(file, of_texts.add):
                 found.add_file(row)
         if of_texts.have_coordinators:
             yield from text_states(file, coordinator_partitions, lambda printed: True)
@@ -258,13 +259,6 @@ class _TextSums:
     def have_coordinators(self) -> bool:
         """Whether logs of coordinators are among them."""
         return any(printed.topic == TRANSACTION_STATE for printed, _ in self._found.values())
-
-    def add_all(self, text: DumpFile) -> None:
-        """Add all batches of a text, or of a part of one."""
-        for printed, section in printed_files(text):
-            if printed.kind is FileKind.SEGMENT:
-                for chunk in chunks(section):
-                    self.add(printed, batches(chunk))
 
     def hand_on(self, rows: EvidenceRows) -> None:
         """Add the rows of all that was printed."""

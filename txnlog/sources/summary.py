@@ -67,9 +67,29 @@ class SegmentSummary:
         if len(times):
             self.broker_timestamp = max(int(times.max()), self.broker_timestamp or 0)
 
+    def note_disorder(self, position: int, offset: int, expected: int) -> None:
+        """Add a batch whose base offset is too small."""
+        self.note(f"byte {position}: base offset {offset} where {expected} or more is expected")
+
     def damage_up_to(self, offset: int) -> None:
         """All damage so far lies below this offset."""
         self.damaged_to = max(offset, self.damaged_to or 0)
+
+    def gap_up_to(self, offset: int) -> None:
+        """Offsets are missing, the last of them before this one."""
+        self.gap_to = max(offset, self.gap_to or 0)
+
+    def follow(self, other: SegmentSummary) -> None:
+        """Add the sums over what follows; where the two meet is not looked at."""
+        for name in ("bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "problems_not_named"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("last_offset", "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to"):
+            known = [value for value in (getattr(self, name), getattr(other, name)) if value is not None]
+            setattr(self, name, max(known, default=None))
+        self.first_offset = other.first_offset if self.first_offset is None else self.first_offset
+        for problem in other.problems:
+            self.note(problem)
+        self.damage_is_open |= other.damage_is_open
 
 
 def summed_up(
@@ -114,13 +134,12 @@ def add_offsets(
     expected = np.maximum(behind, base_offset)
     disorder = first < expected
     for index in np.flatnonzero(disorder)[:PROBLEMS_NAMED].tolist():
-        place = int(positions[index])
-        summary.note(f"byte {place}: base offset {first[index]} where {expected[index]} or more is expected")
+        summary.note_disorder(int(positions[index]), int(first[index]), int(expected[index]))
     if disorder.any():
         summary.damage_up_to(int(max(last[disorder].max(), expected[disorder].max())) + 1)
     gaps = (first > expected) & (magic == 2)
     if gaps.any():
-        summary.gap_to = max(summary.gap_to or 0, int(first[gaps].max()))
+        summary.gap_up_to(int(first[gaps].max()))
     if summary.damage_is_open:
         summary.damage_up_to(int(first[0]))
         summary.damage_is_open = False

@@ -113,12 +113,17 @@ def sections(path: str, part: Part) -> Iterator[Section]:
                 pass
 
 
-def parts(path: str, size: int) -> list[Part]:
-    """How a text may be read by several tasks: by sections, and long ones by batches.
+def may_be_split(path: str, size: int) -> bool:
+    """Whether a text of so many bytes may have several parts.
 
     To find where they start is to read all of it, which costs too much from an object store.
     """
-    if size <= SPLIT or is_address(path):
+    return size > SPLIT and not is_address(path)
+
+
+def parts(path: str, size: int) -> list[Part]:
+    """How a text may be read by several tasks: by sections, and long ones by batches."""
+    if not may_be_split(path, size):
         return [WHOLE]
     with regular_file(path) as file:
         if _Decoded(file).is_changed:
@@ -167,7 +172,7 @@ def _sections_of(content: mmap.mmap) -> Iterator[tuple[int, int, str | None]]:
     while start < len(content):
         end = _find_heading(content, start, len(content)) + 1 or len(content)
         line = content[start : start + LONGEST_PATH].partition(b"\n")[0]
-        yield start, end, _path(line) if line.startswith(HEADING) else None
+        yield start, end, (_path(line) or NO_PATH) if line.startswith(HEADING) else None
         start = end
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.file_rows import rows_below
+from tests.file_rows import rows_below, rows_in_parts
 from txnlog.errors import DumpError, OptionError
 from txnlog.sources import text_batches, text_stream
 from txnlog.sources.data_sources import BatchesSource, DumpFilesSource, ProducerSnapshotsSource, TransactionStatesSource
@@ -27,6 +27,8 @@ OLD = (TEXTS / "1.1.1/deep.txt").read_bytes()
 COORDINATOR = (TEXTS / "3.5.2/coordinator.txt").read_bytes()
 JSON = (TEXTS / "4.3.0/coordinator.txt").read_bytes()
 Row = dict[str, Any]
+# So that parts begin at most batches, or at some.
+SPLITS = (300, 1500)
 
 
 def batches(tmp_path: Path, content: bytes, name: str = "log.txt", **options: str) -> list[Row]:
@@ -42,7 +44,15 @@ def read(source: Any, tmp_path: Path, content: bytes, name: str = "log.txt", **o
 
 def summaries(tmp_path: Path, content: bytes, name: str = "log.txt") -> list[Row]:
     found = read(DumpFilesSource, tmp_path, content, name)
+    for split in SPLITS:
+        in_parts = rows_in_parts(tmp_path, split)
+        # Of several problems another may be found in a part, and where two parts meet.
+        assert [with_or_without_problem(row) for row in in_parts] == [with_or_without_problem(row) for row in found]
     return [{column: row[column] for column in row if column != "modified"} for row in found]
+
+
+def with_or_without_problem(row: Row) -> Row:
+    return row | {"problem": row["problem"] is not None}
 
 
 def summary(tmp_path: Path, content: bytes, name: str = "log.txt") -> Row:
@@ -299,6 +309,22 @@ def test_a_forged_coordinator_in_a_text_without_a_heading(tmp_path: Path) -> Non
 def test_a_heading_of_any_length_takes_no_memory(tmp_path: Path, broken: Callable[[bytes], bytes]) -> None:
     first, second = summaries(tmp_path, broken(DEEP + b"Dumping orders-0/" + b"x" * 20_000_000), "orders-0.txt")
     assert (first["damaged_to"], second["damaged_to"]) == (None, NOTHING_FOLLOWS)
+
+
+OFFSETS = re.compile(rb"baseOffset: (\d+) lastOffset: (\d+) ")
+
+
+@pytest.mark.parametrize("line", range(3, SHALLOW.count(b"\n")))
+def test_offsets_that_go_back_are_damage_and_those_that_are_missing_a_gap(tmp_path: Path, line: int) -> None:
+    lines = SHALLOW.splitlines(keepends=True)
+    first, last = map(int, OFFSETS.findall(lines[line])[0])
+    back = [*lines[:line], OFFSETS.sub(b"baseOffset: 0 lastOffset: %d " % last, lines[line]), *lines[line + 1 :]]
+    assert summary(tmp_path, b"".join(back))["damaged_to"] == max(first, last) + 1
+    missing = lines[:line] + [
+        OFFSETS.sub(lambda found: b"baseOffset: %d lastOffset: %d " % tuple(int(n) + 5 for n in found.groups()), behind)
+        for behind in lines[line:]
+    ]
+    assert summary(tmp_path, b"".join(missing))["gap_to"] == first + 5
 
 
 ENDS = {
