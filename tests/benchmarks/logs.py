@@ -28,6 +28,7 @@ from tests.benchmarks.text import (
     transaction,
     write_pieces,
 )
+from tests.kafka.judge import NEWEST, java_of
 from tests.writer import TRANSACTIONAL, batch, marker, record
 from txnlog.format.scan import scan
 from txnlog.sources.data_sources import EvidenceSource
@@ -194,6 +195,8 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=8, help="segments of the cold job's log (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (%(default)s)")
     given = parser.parse_args()
+    # The first one to ask for the tool fetches it.
+    java_of(NEWEST)
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         for name, pieces in (("200-byte batches", small_batches()), ("16 KiB batches", large_batches())):

@@ -103,6 +103,8 @@ def main() -> None:
 
 def measure(scratch: Path, batches: int, rounds: int) -> None:
     """Measure in rounds and print."""
+    # The first one to ask for the tool fetches it.
+    java_of(NEWEST)
     segment = scratch / "orders-0" / "00000000000000000000.log"
     segment.parent.mkdir()
     write_segment(segment, batches)
