@@ -9,6 +9,7 @@ import fastcrc
 import numpy as np
 import numpy.typing as npt
 
+from tests.benchmarks.segments import COPIED, SEED
 from tests.coordinator_writer import coordinator_record
 from tests.writer import NOW, batch, data, marker, put, segment, snapshot
 from txnlog.format.batch import CHECKED_FROM, CRC_POSITION
@@ -16,8 +17,6 @@ from txnlog.format.coordinator import TransactionState
 from txnlog.format.partitioner import DEFAULT_PARTITIONS, java_hashes, partitions_of_hashes
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
 
-SEED = 20261121
-COPIED = 'cluster = "bench"\nstarted = "2026-11-21T02:00:00Z"\nended = "2026-11-21T02:00:10Z"\n'
 AT_ONCE = 200_000
 PRODUCER_ID_POSITION = 43
 ID = b"payments-000000000"

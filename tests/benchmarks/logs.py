@@ -1,9 +1,9 @@
 """How fast logs are read, against reading the file at all and against Kafka's own tool: `make bench`.
 
-One run writes two segments, one of 200-byte batches in short transactions and one of 16 KiB batches, and takes from
-both: `read()` of the file, `kafka-dump-log` shallow and deep, the headers with every checksum, what the replay needs,
-the same through Spark, and the whole command from cold. Each figure is a ratio to a reference of the same round, as
-machines are seldom quiet.
+One run writes two segments, one of 200-byte batches in short transactions and one of 16 KiB batches, or of other sizes,
+producers and codecs, and takes from each: `read()` of the file, `kafka-dump-log` shallow and deep, the headers with
+every checksum, what the replay needs, the same through Spark; and of the first the whole command from cold. Each figure
+is a ratio to a reference of the same round, as machines are seldom quiet.
 """
 
 from __future__ import annotations
@@ -17,54 +17,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.generated import COPIED
 from tests.benchmarks.processes import Peak, peak_of
-from tests.benchmarks.text import (
-    BATCHES_OF_A_TRANSACTION,
-    PRODUCERS,
-    printed,
-    ratio,
-    seconds,
-    transaction,
-    write_pieces,
-)
+from tests.benchmarks.segments import Layout, dump_of
+from tests.benchmarks.text import printed, ratio, seconds
 from tests.kafka.judge import NEWEST, java_of
-from tests.writer import TRANSACTIONAL, batch, marker, record
+from tests.writer import CODECS
 from txnlog.format.scan import scan
 from txnlog.sources.data_sources import EvidenceSource
 from txnlog.sources.opener import opened_segment
 
 JOB = "tests.benchmarks.text_job"
 EMPTY_JOB = "tests.benchmarks.empty_job"
-LARGE_RECORD = 16_200
 READ_AT_ONCE = 1 << 30
-
-
-def small_batches() -> list[bytes]:
-    """Transactions of seven batches of about 200 bytes, each with its marker."""
-    return [piece for producer in range(PRODUCERS) for piece in transaction(producer)]
-
-
-def large_batches() -> list[bytes]:
-    """Transactions of seven batches of about 16 KiB, each with its marker."""
-    pieces = []
-    for producer in range(PRODUCERS):
-        header = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
-        data = [batch(0, [record(b"x" * LARGE_RECORD)], **header) for _ in range(BATCHES_OF_A_TRANSACTION)]
-        pieces += [*data, marker(0, producer_id=producer)]
-    return pieces
-
-
-def dump_of(folder: Path, pieces: list[bytes], mib: int, segments: int = 1) -> Path:
-    """A dump of one partition; the segments have about so many MiB each."""
-    count = (mib << 20) // sum(map(len, pieces)) * len(pieces)
-    log = folder / "broker-1" / "orders-0"
-    log.mkdir(parents=True)
-    (folder / "dump.toml").write_text(COPIED)
-    for number in range(segments):
-        base = number * count
-        write_pieces(log / f"{base:020}.log", pieces, count, base)
-    return folder
 
 
 def segments_of(dump: Path) -> list[Path]:
@@ -131,10 +95,16 @@ def measured(rounds: int, actions: dict[str, Callable[[], object]]) -> Measured:
     return found
 
 
-def compare(name: str, dump: Path, scratch: Path, rounds: int) -> None:
+def print_memory(peaks: list[Peak]) -> None:
+    """The most that a process of each kind took in any round."""
+    for what, kind in (("worker", "worker"), ("driver's Python", "driver"), ("Java", "java")):
+        print(f"{'  memory of the largest ' + what:58} {max(getattr(peak, kind) for peak in peaks):7.0f} MiB")
+
+
+def compare(layout: Layout, dump: Path, scratch: Path, rounds: int) -> None:
     """Measure one dump in rounds and print."""
     size = sum(segment.stat().st_size for segment in segments_of(dump))
-    print(f"{name}: {size >> 20:,} MiB")
+    print(f"{layout}: {size >> 20:,} MiB")
     found = measured(
         rounds,
         {
@@ -153,7 +123,7 @@ def compare(name: str, dump: Path, scratch: Path, rounds: int) -> None:
     inner = [peak.inner_seconds for peak in peaks]
     over = sorted(one / other for one, other in zip(inner, found["what the replay needs, one core"], strict=True))
     print(ratio("  the same through Spark, one core", deep, inner), f"  {statistics.median(over):.2f} of that without")
-    print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+    print_memory(peaks)
 
 
 def cold(dump: Path, scratch: Path, rounds: int) -> None:
@@ -169,7 +139,7 @@ def cold(dump: Path, scratch: Path, rounds: int) -> None:
     )
     for step, times in found.items():
         print(ratio(step, found["kafka-dump-log --deep-iteration"], times))
-    print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in peaks):7.0f} MiB")
+    print_memory(peaks)
 
 
 def samples(scratch: Path, rounds: int) -> None:
@@ -192,6 +162,12 @@ def main() -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mib", type=int, default=512, help="size of each segment (%(default)s)")
+    parser.add_argument(
+        "--batch-bytes", type=int, nargs="+", default=[200, 16 << 10], help="sizes of batches, each in a run of its own"
+    )
+    parser.add_argument("--producers", type=int, default=50, help="how many write to it (%(default)s)")
+    parser.add_argument("--codec", choices=CODECS, default="none", help="how batches are compressed (%(default)s)")
+    parser.add_argument("--seed", type=int, default=Layout().seed, help="of what is random (%(default)s)")
     parser.add_argument("--segments", type=int, default=8, help="segments of the cold job's log (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (%(default)s)")
     given = parser.parse_args()
@@ -199,10 +175,11 @@ def main() -> None:
     java_of(NEWEST)
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
-        for name, pieces in (("200-byte batches", small_batches()), ("16 KiB batches", large_batches())):
-            compare(name, dump_of(scratch / name.replace(" ", "-"), pieces, given.mib), scratch, given.rounds)
-        print("200-byte batches, the whole command")
-        cold(dump_of(scratch / "cold", small_batches(), given.mib, given.segments), scratch, given.rounds)
+        layouts = [Layout(size, given.producers, given.codec, given.seed) for size in given.batch_bytes]
+        for layout in layouts:
+            compare(layout, dump_of(scratch / f"{layout.batch_bytes}", layout, given.mib), scratch, given.rounds)
+        print(f"{layouts[0]}, the whole command")
+        cold(dump_of(scratch / "cold", layouts[0], given.mib, given.segments), scratch, given.rounds)
         samples(scratch, given.rounds)
 
 

@@ -1,4 +1,4 @@
-"""Memory of the processes that a command starts."""
+"""Memory of a command and of the processes that it starts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,32 @@ PAUSE_S = 0.05
 
 
 class Peak(NamedTuple):
-    """What a job took: the largest of its Python workers in MiB, and the seconds that it printed as its last line."""
+    """What a job took: seconds that it printed as its last line, and MiB of the largest process of each kind.
 
-    worker_mib: float
+    `driver` is the command's own process, `java` Spark's, which in a local session has the executors in it, `worker`
+    one of PySpark's, which read the dump.
+    """
+
     inner_seconds: float
+    driver: float
+    java: float
+    worker: float
 
 
 def peak_of(command: list[str]) -> Peak:
-    """Run a command to its end and watch the Python workers below it. `CalledProcessError` if it fails."""
+    """Run a command to its end and watch it and all processes below it. `CalledProcessError` if it fails."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    largest = 0
+    largest = dict.fromkeys(("driver", "java", "worker"), 0)
     while process.poll() is None:
-        largest = max([largest, *(resident_kib(pid) for pid in descendants(process.pid) if is_worker(pid))])
+        for pid in [process.pid, *descendants(process.pid)]:
+            kind = "driver" if pid == process.pid else kind_of(pid)
+            if kind in largest:
+                largest[kind] = max(largest[kind], resident_kib(pid))
         time.sleep(PAUSE_S)
     said, complained = process.communicate()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, said, complained)
-    return Peak(largest / 1024, float(said.splitlines()[-1]))
+    return Peak(float(said.splitlines()[-1]), **{kind: kib / 1024 for kind, kib in largest.items()})
 
 
 def descendants(pid: int) -> list[int]:
@@ -42,9 +51,12 @@ def descendants(pid: int) -> list[int]:
     return found[1:]
 
 
-def is_worker(pid: int) -> bool:
-    """Whether it is one of PySpark's, which read the dump."""
-    return "pyspark.daemon" in _content(Path(f"/proc/{pid}/cmdline")).replace("\0", " ")
+def kind_of(pid: int) -> str:
+    """Which of a job's processes this is."""
+    words = _content(Path(f"/proc/{pid}/cmdline")).split("\0")
+    if Path(words[0]).name == "java":
+        return "java"
+    return "worker" if "pyspark.daemon" in words else "other"
 
 
 def resident_kib(pid: int) -> int:

@@ -1,5 +1,6 @@
 """Whether ten times as much takes ten times as long: `make bench`.
 
+And whether a log of a hundred segments takes as long as one of a single one, where its newest snapshot says enough.
 Ten times the bytes, the partitions, the producers and the transactional ids, each read in one process as a worker reads
 it, and ten times the transactional ids by the whole command from cold. What a command takes for next to nothing is
 taken off both sides; all of it is printed. Times are of the processor, as machines are seldom quiet; those of the whole
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,12 +19,17 @@ from functools import partial
 from pathlib import Path
 
 from tests.benchmarks import generated
-from tests.benchmarks.logs import detect, dump_of, large_batches, small_batches, sum_up
+from tests.benchmarks.logs import detect, sum_up
+from tests.benchmarks.segments import Layout, dump_of, write_segment
 from tests.benchmarks.text import seconds
+from tests.writer import NOW, snapshot
+from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
+from txnlog.sources.data_sources import EvidenceSource
 
 MORE = 10
 # Ten times, and a tenth of that.
 ALLOWED = 11
+SEGMENTS, MIB_OF_SEGMENT, AS_LONG, ROUNDS = 100, 200, 1.2, 5
 # Small dumps are read in another way.
 NEXT_TO_NOTHING_MIB = 9
 
@@ -55,7 +62,7 @@ def compare(
 
 def of_bytes(place: Path, mib: int) -> Path:
     """A dump of one log of 200-byte batches."""
-    return dump_of(place / f"bytes-{mib}", small_batches(), mib)
+    return dump_of(place / f"bytes-{mib}", Layout(), mib)
 
 
 def in_one_process(place: Path, given: argparse.Namespace) -> None:
@@ -74,9 +81,47 @@ def in_one_process(place: Path, given: argparse.Namespace) -> None:
         compare(name, make, small, lambda dump: processor_seconds(lambda: sum_up(dump)), nothing)
 
 
+def log_of_segments(dump: Path, segments: int, mib: int) -> Path:
+    """A dump of one log of so many segments, with the snapshots that say what each leaves open: nothing."""
+    (newest,) = dump_of(dump, Layout(), mib).rglob("*.log")
+    known = [ProducerSnapshotEntry(number, 0, 0, 0, 0, NOW, 0, NO_TRANSACTION) for number in range(Layout().producers)]
+    older = newest.with_name("older")
+    newest.rename(older)
+    for number in range(segments):
+        # Those before the newest are one file, of which nothing is to be read.
+        path = newest.with_name(f"{number << 32:020}.log")
+        path.hardlink_to(older)
+        path.with_suffix(".snapshot").write_bytes(snapshot(known))
+    older.unlink()
+    path.unlink()
+    write_segment(path, Layout().transactions(), (mib << 20) // Layout().batch_bytes, number << 32)
+    return dump
+
+
+def of_segments(place: Path) -> None:
+    """What a worker does with one log, of which it need not read more than the newest segment."""
+    dumps = [log_of_segments(place / f"segments-{number}", number, MIB_OF_SEGMENT) for number in (1, SEGMENTS)]
+    # In turns: the walk is compiled in the middle of it.
+    rounds = [[processor_seconds(partial(read_newest, dump)) for dump in dumps] for _ in range(ROUNDS)]
+    one, many = (statistics.median(seconds) for seconds in zip(*rounds, strict=True))
+    verdict = "" if many / one <= AS_LONG else f"   MORE THAN {AS_LONG}"
+    print(
+        f"what is needed of a log of {MIB_OF_SEGMENT} MiB: {one:.2f} s, of one of {SEGMENTS} such segments:"
+        f" {many:.2f} s, {many / one:.2f} times as long{verdict}",
+        flush=True,
+    )
+
+
+def read_newest(dump: Path) -> None:
+    """Read what `detect` reads by default."""
+    source = EvidenceSource({"path": str(dump)})
+    for _ in source.rows(list(source.readable())):
+        pass
+
+
 def whole_command(place: Path, given: argparse.Namespace) -> None:
     """From cold, with the start of Java and of Spark."""
-    idle = dump_of(place / "idle", large_batches(), NEXT_TO_NOTHING_MIB)
+    idle = dump_of(place / "idle", Layout(batch_bytes=16 << 10), NEXT_TO_NOTHING_MIB)
     nothing = seconds(lambda: detect(idle, place))
     compare(
         "records of coordinators, whole command",
@@ -99,6 +144,7 @@ def main() -> None:
     print(f"each with {MORE} times as much, which may take {ALLOWED} times as long")
     with tempfile.TemporaryDirectory() as place:
         in_one_process(Path(place), given)
+        of_segments(Path(place))
         whole_command(Path(place), given)
 
 

@@ -15,42 +15,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from tests.benchmarks.processes import Peak, peak_of
+from tests.benchmarks.segments import Layout, write_segment
 from tests.kafka.judge import NEWEST, java_of
-from tests.writer import TRANSACTIONAL, batch, marker, record
 from txnlog.sources.data_sources import BatchesSource, EvidenceSource
 
-BATCHES_OF_A_TRANSACTION = 7
-PRODUCERS = 50
 JOB = "tests.benchmarks.text_job"
 SMALL = Path(__file__).parents[1] / "texts" / NEWEST
-
-
-def transaction(producer: int) -> list[bytes]:
-    """Batches of about 200 bytes, and the marker that ends them."""
-    header = {"attributes": TRANSACTIONAL, "producer_id": producer, "producer_epoch": 0}
-    data = [batch(0, [record(b"x" * 130)], base_sequence=n, **header) for n in range(BATCHES_OF_A_TRANSACTION)]
-    return [*data, marker(0, producer_id=producer)]
-
-
-def write_segment(path: Path, batches: int) -> None:
-    """A segment with at least so many batches: transactions of some producers, one after the other."""
-    write_pieces(path, [piece for producer in range(PRODUCERS) for piece in transaction(producer)], batches)
-
-
-def write_pieces(path: Path, pieces: list[bytes], batches: int, base_offset: int = 0) -> None:
-    """A segment with at least so many batches: these, over and over, with offsets of their own."""
-    block = np.frombuffer(b"".join(pieces), np.uint8)
-    starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
-    # The checksum does not cover the base offset.
-    with path.open("wb") as file:
-        for first in range(0, batches, len(pieces)):
-            copy = block.copy()
-            for byte in range(8):
-                copy[starts + byte] = (base_offset + first + np.arange(len(pieces)) >> 8 * (7 - byte)) & 0xFF
-            file.write(copy.tobytes())
 
 
 def printed(segment: Path, text: Path, options: tuple[str, ...]) -> None:
@@ -107,7 +78,7 @@ def measure(scratch: Path, batches: int, rounds: int) -> None:
     java_of(NEWEST)
     segment = scratch / "orders-0" / "00000000000000000000.log"
     segment.parent.mkdir()
-    write_segment(segment, batches)
+    write_segment(segment, Layout().transactions(), batches)
     for name, options in (("with records", ("--deep-iteration",)), ("without records", ())):
         folder = scratch / name
         folder.mkdir()
@@ -128,7 +99,7 @@ def measure(scratch: Path, batches: int, rounds: int) -> None:
         print(ratio("all batches by Spark on two cores", tool, [peak.inner_seconds for peak in spark]))
         print(ratio("  with the start of Java, Spark and workers", tool, started))
         print(ratio("what the replay needs by Spark on two cores", tool, [peak.inner_seconds for peak in summed]))
-        print(f"{'  the largest worker':58} {max(peak.worker_mib for peak in [*spark, *summed]):7.0f} MiB")
+        print(f"{'  the largest worker':58} {max(peak.worker for peak in [*spark, *summed]):7.0f} MiB")
 
 
 if __name__ == "__main__":

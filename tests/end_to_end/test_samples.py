@@ -65,6 +65,20 @@ def facts(transactions: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
     }
 
 
+def test_what_is_needed_says_the_same_of_every_sample_as_all_that_there_is(
+    spark: SparkSession, tables: Root, tmp_path: Path
+) -> None:
+    everything = detected(spark, SAMPLES, tmp_path, full=True)
+    of_one_run = {"run_id", "detected_at"}
+    for table in (OPEN_TRANSACTIONS, ABORT_CANDIDATES):
+        needed, whole = (
+            sorted(repr({name: row[name] for name in row if name not in of_one_run}) for row in rows(root, table))
+            for root in (tables, everything)
+        )
+        assert needed
+        assert needed == whole
+
+
 def version(root: Root, table: Table) -> int:
     return DeltaTable(root.path_of(table)).version()
 

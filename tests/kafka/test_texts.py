@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.benchmarks.text import printed, write_segment
+from tests.benchmarks.segments import Layout, write_segment
+from tests.benchmarks.text import printed
 from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
 from txnlog.job import facts_of, run
@@ -131,7 +132,7 @@ def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
     log, text = folder / "raw" / "orders-0" / f"{0:020}.log", folder / "text" / "orders.txt"
     for path in (log, text):
         path.parent.mkdir(parents=True)
-    write_segment(log, 2 * SPLIT // SHORTEST_LINE)
+    write_segment(log, Layout().transactions(), 2 * SPLIT // SHORTEST_LINE)
     printed(log, text, SHALLOW)
     return folder
 
