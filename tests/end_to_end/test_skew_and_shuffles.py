@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.coordinator_writer import coordinator_record
 from tests.writer import NOW, batch, data, marker, put, segment
 from txnlog.config import DetectOptions
+from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.format.coordinator import TransactionState
@@ -116,6 +118,15 @@ def shuffles(frame: DataFrame) -> int:
     return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
 
 
+class InTurn(ThreadPoolExecutor):
+    """One step after the other, in the order in which they are handed in."""
+
+    def submit(self, step: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(step(*given, **named))
+        return done
+
+
 @pytest.fixture(scope="module")
 def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
     root = tmp_path_factory.mktemp("skew")
@@ -129,7 +140,10 @@ def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
         return settled(frame)
 
     verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
-    for row in detect(facts, Thresholds(), settle).transactions.collect():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "ThreadPoolExecutor", InTurn)
+        detection = detect(facts, Thresholds(), settle)
+    for row in detection.transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
         verdicts[row["cluster"]].add(tuple(row[name] for name in names))
     rows = facts.runs.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
