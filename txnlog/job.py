@@ -413,18 +413,17 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
         )
     )
     later = later_copies(store, clusters)
-    open_before, before = (store.read(table, clusters) for table in (OPEN_TRANSACTIONS, ABORT_CANDIDATES))
-    # Candidates are written last, but what changes in them is known without the table before.
-    with ThreadPoolExecutor(1) as beside:
-        candidates = beside.submit(settled, candidate_changes(found, before, covered, later))
-        _merge(store, OPEN_TRANSACTIONS, settled(open_transaction_changes(found, open_before, covered)), clusters)
-        _merge(store, ABORT_CANDIDATES, candidates.result(), clusters)
+    existing = store.read(OPEN_TRANSACTIONS, clusters)
+    _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
+    candidates = store.read(ABORT_CANDIDATES, clusters)
+    _merge(store, ABORT_CANDIDATES, candidate_changes(found, candidates, covered, later), clusters)
 
 
 def _merge(store: Store, table: Table, changes: DataFrame, clusters: list[str]) -> None:
     """Write what changed; where nothing did, there is no commit."""
-    if not changes.isEmpty():
-        store.merge(table, changes, clusters)
+    ready = settled(changes)
+    if not ready.isEmpty():
+        store.merge(table, ready, clusters)
 
 
 def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:

@@ -64,16 +64,16 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     transactions) and used several times by the next ones: unsettled, the plan would double at every step.
     """
     skew_ms = thresholds.clock_skew_ms
-    # What does not need one another: one is planned while the other is computed.
+    # Neither needs the other: one is planned while the other is computed.
     with ThreadPoolExecutor(1) as beside:
-        chosen = beside.submit(settle, chosen_copies(partition_copies(facts.dump_files, facts.checkpoints)))
+        chosen = beside.submit(lambda: settle(chosen_copies(partition_copies(facts.dump_files, facts.checkpoints))))
         times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
         copies = chosen.result()
-        states = chosen_states(facts.transaction_states, copies)
-        readable = states.where("problem IS NULL")
-        covered = beside.submit(settle, coordinator_coverage(states, copies, times))
-        found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
-        clusters, coverage = settle(_clusters(facts.log_dirs)), covered.result()
+    states = chosen_states(facts.transaction_states, copies)
+    readable = states.where("problem IS NULL")
+    coverage = settle(coordinator_coverage(states, copies, times))
+    clusters = settle(_clusters(facts.log_dirs))
+    found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
     placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
     neighbours = facts.markers(known.where(NEEDS_NEIGHBOURS).select(*COPY, "producer_id"))
