@@ -17,13 +17,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.processes import Peak, peak_of
+from tests.benchmarks.processes import KINDS, Peak, peak_of
 from tests.benchmarks.segments import Layout, dump_of
-from tests.benchmarks.text import printed, ratio, seconds
+from tests.benchmarks.text import printed, ratio, read_evidence, seconds
 from tests.kafka.judge import NEWEST, java_of
 from tests.writer import CODECS
 from txnlog.format.scan import scan
-from txnlog.sources.data_sources import EvidenceSource
 from txnlog.sources.opener import opened_segment
 
 JOB = "tests.benchmarks.text_job"
@@ -50,13 +49,6 @@ def decode_headers(dump: Path) -> None:
         with opened_segment(str(path)) as segment:
             for _ in scan(segment):
                 pass
-
-
-def sum_up(dump: Path) -> None:
-    """Read what the detection needs of all of it, on one core."""
-    source = EvidenceSource({"path": str(dump), "full": "true"})
-    for _ in source.rows(list(source.readable())):
-        pass
 
 
 def through_spark(dump: Path, what: str) -> Peak:
@@ -97,8 +89,8 @@ def measured(rounds: int, actions: dict[str, Callable[[], object]]) -> Measured:
 
 def print_memory(peaks: list[Peak]) -> None:
     """The most that a process of each kind took in any round."""
-    for what, kind in (("worker", "worker"), ("driver's Python", "driver"), ("Java", "java")):
-        print(f"{'  memory of the largest ' + what:58} {max(getattr(peak, kind) for peak in peaks):7.0f} MiB")
+    for kind in KINDS:
+        print(f"{'  memory of the largest process: ' + kind:58} {max(getattr(peak, kind) for peak in peaks):7.0f} MiB")
 
 
 def compare(layout: Layout, dump: Path, scratch: Path, rounds: int) -> None:
@@ -112,7 +104,7 @@ def compare(layout: Layout, dump: Path, scratch: Path, rounds: int) -> None:
             "kafka-dump-log": lambda: tool(dump, scratch),
             "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
             "headers and checksums, one core": lambda: decode_headers(dump),
-            "what the replay needs, one core": lambda: sum_up(dump),
+            "what the replay needs, one core": lambda: read_evidence(dump, full=True),
         },
     )
     deep, whole = found["kafka-dump-log --deep-iteration"], found["read() into memory"]

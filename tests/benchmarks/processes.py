@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 PAUSE_S = 0.05
 
@@ -24,17 +25,23 @@ class Peak(NamedTuple):
     worker: float
 
 
+# All but the seconds.
+KINDS = Peak._fields[1:]
+
+
 def peak_of(command: list[str]) -> Peak:
     """Run a command to its end and watch it and all processes below it. `CalledProcessError` if it fails."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    largest = dict.fromkeys(("driver", "java", "worker"), 0)
-    while process.poll() is None:
-        for pid in [process.pid, *descendants(process.pid)]:
-            kind = "driver" if pid == process.pid else kind_of(pid)
-            if kind in largest:
-                largest[kind] = max(largest[kind], resident_kib(pid))
-        time.sleep(PAUSE_S)
-    said, complained = process.communicate()
+    largest = dict.fromkeys(KINDS, 0)
+    # Files, as nobody empties a pipe while it runs.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err)
+        while process.poll() is None:
+            for pid in [process.pid, *descendants(process.pid)]:
+                kind = "driver" if pid == process.pid else kind_of(pid)
+                if kind in largest:
+                    largest[kind] = max(largest[kind], resident_kib(pid))
+            time.sleep(PAUSE_S)
+        said, complained = (_all_of(stream) for stream in (out, err))
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, said, complained)
     return Peak(float(said.splitlines()[-1]), **{kind: kib / 1024 for kind, kib in largest.items()})
@@ -65,6 +72,11 @@ def resident_kib(pid: int) -> int:
         if line.startswith("RssAnon:"):
             return int(line.split()[1])
     return 0
+
+
+def _all_of(stream: TextIO) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 def _content(path: Path) -> str:

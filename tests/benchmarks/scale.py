@@ -19,12 +19,11 @@ from functools import partial
 from pathlib import Path
 
 from tests.benchmarks import generated
-from tests.benchmarks.logs import detect, sum_up
+from tests.benchmarks.logs import detect
 from tests.benchmarks.segments import Layout, dump_of, write_segment
-from tests.benchmarks.text import seconds
+from tests.benchmarks.text import read_evidence, seconds
 from tests.writer import NOW, snapshot
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
-from txnlog.sources.data_sources import EvidenceSource
 
 MORE = 10
 # Ten times, and a tenth of that.
@@ -69,8 +68,8 @@ def in_one_process(place: Path, given: argparse.Namespace) -> None:
     """What a worker does."""
     little = generated.many_logs(place / "nothing", 1)
     # The first time also loads code.
-    sum_up(little)
-    nothing = processor_seconds(lambda: sum_up(little))
+    read_evidence(little, full=True)
+    nothing = processor_seconds(lambda: read_evidence(little, full=True))
     parts = (
         ("MiB of one log", partial(of_bytes, place), given.mib),
         ("logs", lambda logs: generated.many_logs(place / f"logs-{logs}", logs), given.logs),
@@ -78,7 +77,7 @@ def in_one_process(place: Path, given: argparse.Namespace) -> None:
         ("records of coordinators", lambda n: generated.coordinators(place / f"records-{n}", n), given.records),
     )
     for name, make, small in parts:
-        compare(name, make, small, lambda dump: processor_seconds(lambda: sum_up(dump)), nothing)
+        compare(name, make, small, lambda dump: processor_seconds(lambda: read_evidence(dump, full=True)), nothing)
 
 
 def log_of_segments(dump: Path, segments: int, mib: int) -> Path:
@@ -102,7 +101,7 @@ def of_segments(place: Path) -> None:
     """What a worker does with one log, of which it need not read more than the newest segment."""
     dumps = [log_of_segments(place / f"segments-{number}", number, MIB_OF_SEGMENT) for number in (1, SEGMENTS)]
     # In turns: the walk is compiled in the middle of it.
-    rounds = [[processor_seconds(partial(read_newest, dump)) for dump in dumps] for _ in range(ROUNDS)]
+    rounds = [[processor_seconds(partial(read_evidence, dump)) for dump in dumps] for _ in range(ROUNDS)]
     one, many = (statistics.median(seconds) for seconds in zip(*rounds, strict=True))
     verdict = "" if many / one <= AS_LONG else f"   MORE THAN {AS_LONG}"
     print(
@@ -110,13 +109,6 @@ def of_segments(place: Path) -> None:
         f" {many:.2f} s, {many / one:.2f} times as long{verdict}",
         flush=True,
     )
-
-
-def read_newest(dump: Path) -> None:
-    """Read what `detect` reads by default."""
-    source = EvidenceSource({"path": str(dump)})
-    for _ in source.rows(list(source.readable())):
-        pass
 
 
 def whole_command(place: Path, given: argparse.Namespace) -> None:

@@ -37,10 +37,10 @@ def read_here(folder: Path) -> int:
     return sum(len(rows) for file in source.wanted_files() for rows in source.rows([file]))
 
 
-def read_evidence_here(folder: Path) -> int:
-    """Read in this process what the replay needs of the texts, and whether they are whole; how many rows that are."""
-    source = EvidenceSource({"path": str(folder)})
-    return sum(len(rows) for group in source.readable() for rows in source.rows([group]))
+def read_evidence(dump: Path, *, full: bool = False) -> int:
+    """Read in this process what the replay needs of a dump, of `full` all of it; how many rows that are."""
+    source = EvidenceSource({"path": str(dump), "full": str(full)})
+    return sum(len(rows) for rows in source.rows(list(source.readable())))
 
 
 def read_by_spark(what: str, folder: Path) -> Peak:
@@ -86,7 +86,7 @@ def measure(scratch: Path, batches: int, rounds: int) -> None:
         for _ in range(rounds):
             tool.append(seconds(lambda o=options, f=folder: printed(segment, f / "text.txt", o)))
             here.append(seconds(lambda f=folder: read_here(f)))
-            evidence.append(seconds(lambda f=folder: read_evidence_here(f)))
+            evidence.append(seconds(lambda f=folder: read_evidence(f)))
             start = time.monotonic()
             spark.append(read_by_spark("batches", folder))
             started.append(time.monotonic() - start)

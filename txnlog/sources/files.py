@@ -49,13 +49,11 @@ _NULLS: dict[str, Any] = dict.fromkeys(_NAMES)
 
 def dump_file_rows(files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
     """Rows of `DumpFileRow`, whatever happens to a file."""
-    rows = (row for file in files for row in file_rows(file))
+    rows = (row for file in files for row in file_rows(file, lambda printed, found: None))
     yield from record_batches(DumpFileRow, (tuple(row[name] for name in _NAMES) for row in rows))
 
 
-def file_rows(
-    file: DumpFile, also_printed: Callable[[DumpFile, TextBatches], None] = lambda printed, found: None
-) -> Iterator[dict[str, Any]]:
+def file_rows(file: DumpFile, also_printed: Callable[[DumpFile, TextBatches], None]) -> Iterator[dict[str, Any]]:
     """One row of `DumpFileRow`, or of a text one for each file that was printed.
 
     `also_printed` is shown the batches of each segment in a text.
@@ -67,7 +65,7 @@ def file_rows(
         yield reading.row
         return
     if file.kind is not FileKind.DUMP_TEXT or file.skipped:
-        yield _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | _read(file)
+        yield _known(file) | _read(file)
         return
     yield from text_rows(text_pieces(file, also_printed))
 
@@ -85,10 +83,9 @@ def text_pieces(file: DumpFile, also_printed: Callable[[DumpFile, TextBatches], 
             is_continued = False
             written_by_brokers = printed.topic in WRITTEN_BY_BROKERS
             piece_of_text(printed, section, piece, written_by_brokers, partial(also_printed, printed))
-            yield _NULLS | place_of(printed, DumpFileRow) | _known_without_reading(printed), piece
+            yield _known(printed), piece
     except (OSError, StoreError) as error:
-        known = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file)
-        yield known, Piece(file.file, file.part.start, next(count), failure=unreadable(error), size=file.size)
+        yield _known(file), Piece(file.file, file.part.start, next(count), failure=unreadable(error), size=file.size)
 
 
 def text_rows(pieces: Iterable[PieceOfText]) -> list[dict[str, Any]]:
@@ -151,17 +148,17 @@ class SegmentReading:
             if self._is_needed and isinstance(error, StoreError):
                 raise
             read = _damaged(file, unreadable(error))
-        self.row = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file) | read
+        self.row = _known(file) | read
 
 
 def unread_row(file: DumpFile, why: str) -> dict[str, Any]:
     """The row of a file that nobody needs to read."""
-    known = _NULLS | place_of(file, DumpFileRow) | _known_without_reading(file)
-    return known | {"bytes_skipped": file.size, "problem": why}
+    return _known(file) | {"bytes_skipped": file.size, "problem": why}
 
 
-def _known_without_reading(file: DumpFile) -> dict[str, Any]:
-    return {
+def _known(file: DumpFile) -> dict[str, Any]:
+    """The columns that are known without reading; the others are null."""
+    listed = {
         "kind": file.kind.value,
         "size_in_bytes": file.size,
         "modified": datetime.fromtimestamp(min(max(file.modified_ms, EARLIEST_MS), LATEST_MS) / 1000, UTC),
@@ -172,6 +169,7 @@ def _known_without_reading(file: DumpFile) -> dict[str, Any]:
         "bytes_skipped": 0,
         "is_text": file.is_text,
     }
+    return _NULLS | place_of(file, DumpFileRow) | listed
 
 
 def _read(file: DumpFile) -> dict[str, Any]:

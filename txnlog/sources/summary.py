@@ -75,6 +75,12 @@ class SegmentSummary:
         """All damage so far lies below this offset."""
         self.damaged_to = max(offset, self.damaged_to or 0)
 
+    def damage_ends(self, offset: int) -> None:
+        """If it was not known how far damage reaches: not behind this offset, at which a valid batch starts."""
+        if self.damage_is_open:
+            self.damage_up_to(offset)
+            self.damage_is_open = False
+
     def gap_up_to(self, offset: int) -> None:
         """Offsets are missing, the last of them before this one."""
         self.gap_to = max(offset, self.gap_to or 0)
@@ -108,8 +114,7 @@ def summed_up(
             yield piece, found
         else:
             _add_stretch(summary, piece)
-    if summary.damage_is_open:
-        summary.damage_up_to(NOTHING_FOLLOWS)
+    summary.damage_ends(NOTHING_FOLLOWS)
 
 
 def _add_run(summary: SegmentSummary, run: Run, base_offset: int) -> None:
@@ -140,9 +145,7 @@ def add_offsets(
     gaps = (first > expected) & (magic == 2)
     if gaps.any():
         summary.gap_up_to(int(first[gaps].max()))
-    if summary.damage_is_open:
-        summary.damage_up_to(int(first[0]))
-        summary.damage_is_open = False
+    summary.damage_ends(int(first[0]))
     summary.batches += len(first)
     summary.first_offset = int(first[0]) if summary.first_offset is None else summary.first_offset
     summary.last_offset = int(max(last.max(), summary.last_offset or 0))

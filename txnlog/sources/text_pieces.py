@@ -16,7 +16,6 @@ from txnlog.sources.inventory import AN_INDEX, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary
 from txnlog.sources.text import OUT_OF_PLACE
 
-TWO_RELEASES = "lines of two releases"
 ANOTHER_SEGMENT = "it has the starting offset of another segment"
 WITH_ENTRIES = frozenset({FileKind.PRODUCER_SNAPSHOT.value, FileKind.TRANSACTION_INDEX.value})
 
@@ -81,13 +80,20 @@ class Piece:
         self.summary.note(problem)
         self.summary.damage_up_to(NOTHING_FOLLOWS)
 
+    def saw(self, *, batches: bool, records_alone: bool) -> None:
+        """It has lines of batches, or of records without those: no release prints both."""
+        was_of_two = self.has_batches and self.has_records_alone
+        self.has_batches |= batches
+        self.has_records_alone |= records_alone
+        if self.has_batches and self.has_records_alone and not was_of_two:
+            self.distrust("lines of two releases")
+
     def then(self, other: Piece, base_offset: int) -> None:
         """Add the piece that follows, of a segment that starts at `base_offset`."""
         # Of a piece that begins in another no line says so: it is out of place only if there was no batch before.
         self.is_out_of_place |= not self.summary.batches and other.is_out_of_place
         self._meet_positions(other)
-        if (self.has_batches and other.has_records_alone) or (self.has_records_alone and other.has_batches):
-            self.distrust(TWO_RELEASES)
+        self.saw(batches=other.has_batches, records_alone=other.has_records_alone)
         if self.starting_offsets and other.starting_offsets:
             self.distrust(ANOTHER_SEGMENT)
         self._meet_offsets(other, base_offset)
@@ -95,8 +101,6 @@ class Piece:
         self.size += other.size
         self.problem = self.problem or other.problem
         self.skipped += other.skipped
-        self.has_batches |= other.has_batches
-        self.has_records_alone |= other.has_records_alone
         self.starting_offsets += other.starting_offsets
         self.are_records_printed |= other.are_records_printed
         if self.first_without_records is None:
@@ -121,9 +125,7 @@ class Piece:
                 self.summary.damage_up_to(max(first.last_offset, expected) + 1)
             elif offset > expected and first.magic == 2:
                 self.summary.gap_up_to(offset)
-        if self.summary.damage_is_open:
-            self.summary.damage_up_to(offset)
-            self.summary.damage_is_open = False
+        self.summary.damage_ends(offset)
 
 
 def not_where_expected(position: int) -> str:
@@ -153,8 +155,7 @@ def _segment(known: dict[str, Any], pieces: list[Piece]) -> tuple[dict[str, Any]
         whole.distrust(f"byte {whole.first_without_records}: the records of a batch are missing")
     if known["topic"] == TRANSACTION_STATE and not whole.are_records_printed and (summary.batches or whole.skipped):
         whole.distrust("the records of the coordinator are not printed: --transaction-log-decoder prints them")
-    if summary.damage_is_open:
-        summary.damage_up_to(NOTHING_FOLLOWS)
+    summary.damage_ends(NOTHING_FOLLOWS)
     if summary.partition_leader_epoch == -1:
         summary.partition_leader_epoch = None
     skipped = min(whole.skipped, whole.size)

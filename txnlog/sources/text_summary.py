@@ -21,7 +21,6 @@ from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
 from txnlog.sources.text_batches import TextBatches, batches, chunks
 from txnlog.sources.text_pieces import (
     ANOTHER_SEGMENT,
-    TWO_RELEASES,
     WITH_ENTRIES,
     FirstBatch,
     Piece,
@@ -71,10 +70,7 @@ class _Segment:
             self._piece.distrust("records without their batch")
             self._piece.is_out_of_place |= not self._summary.batches
         if len(found):
-            self._piece.has_records_alone |= found.are_records_alone
-            self._piece.has_batches |= not found.are_records_alone
-            if self._piece.has_records_alone and self._piece.has_batches:
-                self._piece.distrust(TWO_RELEASES)
+            self._piece.saw(batches=not found.are_records_alone, records_alone=found.are_records_alone)
 
     def _check_headings(self, lines: Lines) -> None:
         """Whether what was printed of another file has slipped in."""
