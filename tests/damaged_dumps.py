@@ -20,8 +20,8 @@ from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
+from txnlog.facts import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.format.coordinator import TOPIC
-from txnlog.job import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.schema import arrow_schema, spark_schema
 from txnlog.settle import local_frame, settled
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.job import facts_of
+from txnlog.facts import facts_of
 from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import inventory

@@ -17,8 +17,8 @@ from txnlog.config import DetectOptions
 from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
+from txnlog.facts import facts_of
 from txnlog.format.coordinator import TransactionState
-from txnlog.job import facts_of
 from txnlog.settle import settled
 from txnlog.sources.inventory import inventory
 

@@ -19,7 +19,8 @@ from tests.kafka.trials import PADDING_MS
 from txnlog.cli import main
 from txnlog.config import detect_options
 from txnlog.errors import ClusterError
-from txnlog.job import facts_of, run
+from txnlog.facts import facts_of
+from txnlog.job import run
 from txnlog.live.cluster import LiveCluster
 from txnlog.live.coordinators import coordinator_logs
 from txnlog.live.facts import BROKER

@@ -14,7 +14,8 @@ from tests.benchmarks.segments import Layout, write_segment
 from tests.benchmarks.text import printed
 from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
-from txnlog.job import facts_of, run
+from txnlog.facts import facts_of
+from txnlog.job import run
 from txnlog.report.reading import rows
 from txnlog.sources.inventory import FileKind, inventory
 from txnlog.sources.summary import NOTHING_FOLLOWS

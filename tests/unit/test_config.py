@@ -10,8 +10,8 @@ from txnlog.cli import main
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.verdicts import Thresholds
 from txnlog.errors import OptionError
+from txnlog.facts import DEFAULT_MAX_TIMEOUT_MS
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
-from txnlog.job import DEFAULT_MAX_TIMEOUT_MS
 
 
 def test_what_is_given_wins_over_the_file(tmp_path: Path) -> None:

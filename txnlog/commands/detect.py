@@ -14,6 +14,7 @@ from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.errors import SparkError
 from txnlog.report.output import printable
 from txnlog.sources.opener import dump_root
+from txnlog.steps import steps_of
 from txnlog.tables.layout import Root
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 
 def _outcome(options: DetectOptions) -> Outcome:
-    from txnlog.job import run_in, steps_of
+    from txnlog.job import run_in
     from txnlog.session import session
     from txnlog.spark_errors import SPARK_ERRORS, cause_of
 
