@@ -13,9 +13,10 @@ from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.schema import arrow_schema
 from txnlog.sources.evidence import MARKER_TYPES, EvidenceRows
 from txnlog.sources.files import WRITTEN_BY_BROKERS
+from txnlog.sources.groups import NO_MARKER, Batches, Numbers
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import BatchRow, ReplayRow
-from txnlog.sources.runs import NO_MARKER, NONE, Batches, Numbers, Sums
+from txnlog.sources.runs import NONE, Sums
 
 Row = Mapping[str, Any]
 SEQUENCES = ("base_sequence", "base_offset", "last_offset")

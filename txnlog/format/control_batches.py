@@ -58,7 +58,7 @@ def controls(run: Run, indexes: Numbers) -> Controls:
     content = _behind_headers(run, candidates)
     is_usual = _is_usual(content)
     usual = candidates[is_usual]
-    others = np.setdiff1d(indexes, usual, assume_unique=True)
+    others = np.sort(np.concatenate((indexes[~is_plain], candidates[~is_usual])))
     return Controls(
         usual,
         content["control_type"][is_usual].astype(np.int16),
@@ -82,7 +82,7 @@ def _is_usual(content: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
         & (content["offset_delta"] >= 0)
         & (content["key_length"] == _ZIGZAG_OF_KEY)
         & (content["key_version"] >= 0)
-        & np.isin(content["control_type"], [int(marker) for marker in MARKERS])
+        & np.logical_or.reduce([content["control_type"] == int(marker) for marker in MARKERS])
         & (content["value_length"] == _ZIGZAG_OF_VALUE)
         & (content["value_version"] >= 0)
     )

@@ -17,9 +17,10 @@ from txnlog.format.scan import Run
 from txnlog.format.structure import TEXT, Wire, joined
 from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import ROWS_PER_BATCH
+from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers
 from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
-from txnlog.sources.runs import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers, Sums
+from txnlog.sources.runs import NONE, Sums
 from txnlog.sources.segments import MARKER_NAMES
 from txnlog.sources.text_batches import KINDS, NULL, TextBatches
 from txnlog.sources.text_pieces import Piece

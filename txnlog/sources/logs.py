@@ -22,9 +22,10 @@ from txnlog.sources.files import (
     text_pieces,
     unread_row,
 )
+from txnlog.sources.groups import EARLIEST
 from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.opener import small_content
-from txnlog.sources.runs import EARLIEST, Sums
+from txnlog.sources.runs import Sums
 from txnlog.sources.text import text_states
 from txnlog.sources.text_batches import TextBatches
 

@@ -9,19 +9,14 @@ the earliest behind it count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
 from txnlog.times import LATEST_MS
-
-Numbers = npt.NDArray[Any]
 
 # No time, and no number of records.
 NONE = np.iinfo(np.int64).min
-EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-NO_MARKER = -1
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17
 
@@ -58,6 +53,10 @@ LAST_OF_RUN = (
     "stamp_after",
     "piece",
 )
+OF_GROUP = (
+    "producer_id", "lowest_producer_epoch", "batches", "records", "lacks_records", "size_in_bytes", "records_before",
+    "bytes_before", "stamp_before_start", "stamp_before", "stamp_after",
+)  # fmt: skip
 MARKER = np.dtype(
     [
         ("producer_id", "i8"),
@@ -97,41 +96,13 @@ ANCHOR = np.dtype(
 )
 
 
-class Batches(NamedTuple):
-    """Some batches of a log, valid and in their order; arrays of one length.
-
-    `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
-    index into names of markers, `NO_MARKER` for data. `is_event` marks the batches of transactions; `is_stamped` those
-    whose `max_timestamp` a broker set.
-    """
-
-    position: Numbers
-    base_offset: Numbers
-    last_offset: Numbers
-    producer_id: Numbers
-    producer_epoch: Numbers
-    first_time: Numbers
-    max_timestamp: Numbers
-    is_log_append_time: Numbers
-    records: Numbers
-    size_in_bytes: Numbers
-    marker: Numbers
-    coordinator_epoch: Numbers
-    last_sequence: Numbers
-    is_control: Numbers
-    is_event: Numbers
-    is_stamped: Numbers
-
-
 class Sums:
     """The sums over one file. `anchors` are offsets, in order, of which it must be known what lies before them."""
 
     def __init__(self, anchors: Sequence[int] = ()) -> None:
         self.first_offset: int | None = None
         self.batches = 0
-        self.records = 0
-        self.size_in_bytes = 0
-        self.stamp_latest = EARLIEST
+        self._totals = Totals()
         self._anchors_ahead = sorted(set(anchors), reverse=True)
         self._anchors: list[Numbers] = []
         self._runs: list[Numbers] = []
@@ -146,18 +117,38 @@ class Sums:
             return
         if self.first_offset is None:
             self.first_offset = int(batches.base_offset[0])
-        around = _Around.of(batches, self)
-        self._earliest_of_piece.append(int(around.earliest))
-        self._pass_anchors(batches, around)
-        self._add_events(batches, around)
-        self._producers += _producers(batches, self.batches)
-        self._waiting += len(self._producers[-1]) if self._producers else 0
+        found, piece = grouped(batches, self._totals), len(self._earliest_of_piece)
+        self._earliest_of_piece.append(found.earliest)
+        self._pass_anchors(batches)
+        for kept, rows in (
+            (self._markers, _markers(batches, found.ended, self.batches)),
+            (self._runs, _runs(batches, found.runs, self.batches, piece + 1)),
+            (self._producers, _emptied(found.emptied, self.batches)),
+            (self._producers, _producers(batches, found.says, self.batches)),
+        ):
+            if len(rows):
+                kept.append(rows)
+                self._waiting += len(rows)
         if self._waiting > self._limit:
             self._sum_up()
             self._limit = max(WAITING, 2 * self._waiting)
         self.batches += len(batches.base_offset)
-        self.records, self.size_in_bytes = int(around.records[-1]), int(around.sizes[-1])
-        self.stamp_latest = int(around.before[-1])
+        self._totals = found.totals
+
+    @property
+    def records(self) -> int:
+        """How many there are, at least one a batch."""
+        return self._totals.records
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Of all batches."""
+        return self._totals.size_in_bytes
+
+    @property
+    def stamp_latest(self) -> int:
+        """The latest time by a broker's clock."""
+        return self._totals.stamp_latest
 
     @property
     def stamp_earliest(self) -> int:
@@ -185,14 +176,14 @@ class Sums:
         self._look_ahead(found)
         return found
 
-    def _pass_anchors(self, batches: Batches, around: _Around) -> None:
+    def _pass_anchors(self, batches: Batches) -> None:
         last = int(batches.last_offset.max())
         passed = []
         while self._anchors_ahead and self._anchors_ahead[-1] <= last:
             passed.append(self._anchors_ahead.pop())
         if not passed:
             return
-        rows = np.zeros(len(passed), ANCHOR)
+        rows, around = np.zeros(len(passed), ANCHOR), Around.of(batches, self._totals)
         rows["base_offset"] = passed
         held = np.searchsorted(batches.last_offset, passed, "left")
         rows["records_before"], rows["bytes_before"] = around.records[held], around.sizes[held]
@@ -201,29 +192,11 @@ class Sums:
         rows["piece"] = len(self._earliest_of_piece)
         self._anchors.append(rows)
 
-    def _add_events(self, batches: Batches, around: _Around) -> None:
-        events = np.flatnonzero(batches.is_event)
-        if not len(events):
-            return
-        # Stable: the batches of one producer id stay in their order.
-        events = events[_order(batches.producer_id[events])]
-        starts = _starts(batches.producer_id[events])
-        place = np.arange(len(events))
-        last_marker = np.maximum.reduceat(np.where(batches.marker[events] > NO_MARKER, place, -1), starts)
-        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(events))))
-        ended = last_marker[last_marker >= 0]
-        if len(ended):
-            self._markers.append(_markers(batches, events[ended], self.batches))
-        behind = events[place > last_marker[group]]
-        if len(behind):
-            self._runs.append(_runs(batches, behind, around, self.batches, len(self._earliest_of_piece)))
-        self._waiting += len(ended) + (len(self._runs[-1]) if len(behind) else 0)
-
     def _sum_up(self) -> None:
         """One row a producer id in place of all that wait."""
         if len(self._markers) > 1:
             markers = _sorted(np.concatenate(self._markers))
-            self._markers = [markers[np.append(_starts(markers["producer_id"])[1:], len(markers)) - 1]]
+            self._markers = [markers[np.append(starts_of(markers["producer_id"])[1:], len(markers)) - 1]]
         if self._runs:
             runs = np.concatenate(self._runs)
             self._look_ahead(runs)
@@ -240,44 +213,6 @@ class Sums:
         rows["piece"] = len(self._earliest_of_piece)
 
 
-class _Around(NamedTuple):
-    """What lies before each batch, and brokers' times before and behind it; one longer than the batches."""
-
-    records: Numbers
-    sizes: Numbers
-    before: Numbers
-    after: Numbers
-    earliest: int
-
-    @classmethod
-    def of(cls, batches: Batches, sums: Sums) -> _Around:
-        known = np.where(batches.records < 0, 1, batches.records)
-        within = batches.is_stamped & (batches.max_timestamp >= 0) & (batches.max_timestamp <= LATEST_MS)
-        latest = np.where(within, batches.max_timestamp, EARLIEST)
-        earliest = np.where(within, batches.max_timestamp, LATEST)
-        return cls(
-            np.cumsum(np.concatenate(([sums.records], known)), dtype=np.int64),
-            np.cumsum(np.concatenate(([sums.size_in_bytes], batches.size_in_bytes)), dtype=np.int64),
-            np.maximum.accumulate(np.concatenate(([sums.stamp_latest], latest))),
-            # At n: the earliest of the batches from n on.
-            np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
-            int(earliest.min()),
-        )
-
-
-def _order(ids: Numbers) -> Numbers:
-    """What puts numbers in order, equal ones in the order in which they stand."""
-    lowest = ids.min()
-    # Numbers of 16 bits are sorted by their digits, six times as fast.
-    narrow = (ids - lowest).astype(np.uint16) if ids.max() - lowest < 1 << 16 else ids
-    return np.argsort(narrow, kind="stable")
-
-
-def _starts(sorted_ids: Numbers) -> Numbers:
-    """Where each group of equal numbers starts."""
-    return np.flatnonzero(np.concatenate(([True], sorted_ids[1:] != sorted_ids[:-1])))
-
-
 def _sorted(rows: Numbers) -> Numbers:
     """Rows of one or more pieces, in the order of their ids: of one id they are in their order already."""
     return rows[np.argsort(rows["producer_id"], kind="stable")]
@@ -292,26 +227,34 @@ def _markers(batches: Batches, chosen: Numbers, before: int) -> Numbers:
     return rows
 
 
-def _runs(batches: Batches, chosen: Numbers, around: _Around, before: int, piece: int) -> Numbers:
-    """One run for each producer id of the `chosen` batches, which stand in the order of their ids."""
-    ids = batches.producer_id[chosen]
-    starts = _starts(ids)
-    first, last = chosen[starts], chosen[np.append(starts[1:], len(chosen)) - 1]
-    rows = np.zeros(len(starts), RUN)
-    rows["producer_id"], rows["sequence"], rows["piece"] = ids[starts], first + before, piece
+def _runs(batches: Batches, found: dict[str, Numbers], before: int, piece: int) -> Numbers:
+    rows = np.zeros(len(found["first"]), RUN)
+    first, last = found["first"], found["last"]
+    for name in OF_GROUP:
+        rows[name] = found[name]
+    rows["sequence"], rows["piece"] = first + before, piece
     rows["base_offset"], rows["position"] = batches.base_offset[first], batches.position[first]
     rows["first_timestamp"] = _first_time(batches, first)
-    rows["stamp_before_start"] = around.before[first]
-    rows["records_before"], rows["bytes_before"] = around.records[first], around.sizes[first]
     rows["last_batch_offset"], rows["last_timestamp"] = batches.base_offset[last], batches.max_timestamp[last]
     rows["producer_epoch"], rows["is_log_append_time"] = batches.producer_epoch[last], batches.is_log_append_time[last]
-    rows["stamp_before"], rows["stamp_after"] = around.before[last], around.after[last + 1]
-    rows["lowest_producer_epoch"] = np.minimum.reduceat(batches.producer_epoch[chosen], starts)
-    rows["batches"] = np.diff(np.append(starts, len(chosen)))
-    records = batches.records[chosen]
-    rows["records"] = np.add.reduceat(np.maximum(records, 0).astype(np.int64), starts)
-    rows["lacks_records"] = np.minimum.reduceat(records, starts) < 0
-    rows["size_in_bytes"] = np.add.reduceat(batches.size_in_bytes[chosen].astype(np.int64), starts)
+    return rows
+
+
+def _emptied(ids: Numbers, before: int) -> Numbers:
+    rows = np.zeros(len(ids), PRODUCER)
+    rows["producer_id"], rows["sequence"] = ids, before
+    return rows
+
+
+def _producers(batches: Batches, found: dict[str, Numbers], before: int) -> Numbers:
+    first, last, data, marked = (found[name] for name in ("first", "last", "data", "marked"))
+    rows = np.zeros(len(first), PRODUCER)
+    rows["producer_id"], rows["sequence"], rows["is_known"] = found["producer_id"], first + before, True
+    rows["first_epoch"], rows["producer_epoch"] = batches.producer_epoch[first], batches.producer_epoch[last]
+    rows["last_timestamp"] = batches.max_timestamp[last]
+    rows["has_data"], rows["last_sequence"] = data >= 0, batches.last_sequence[data]
+    rows["is_old"] = found["changed"] > data
+    rows["has_marker"], rows["coordinator_epoch"] = marked >= 0, batches.coordinator_epoch[marked]
     return rows
 
 
@@ -340,7 +283,7 @@ def _joined(runs: Numbers) -> Numbers:
     if not len(runs):
         return runs
     runs = _sorted(runs)
-    starts = _starts(runs["producer_id"])
+    starts = starts_of(runs["producer_id"])
     last = np.append(starts[1:], len(runs)) - 1
     joined = runs[starts].copy()
     for name in LAST_OF_RUN:
@@ -350,43 +293,6 @@ def _joined(runs: Numbers) -> Numbers:
     joined["lacks_records"] = np.logical_or.reduceat(runs["lacks_records"], starts)
     joined["lowest_producer_epoch"] = np.minimum.reduceat(runs["lowest_producer_epoch"], starts)
     return joined
-
-
-def _producers(batches: Batches, before: int) -> list[Numbers]:
-    """What the batches say of each producer id."""
-    is_ones = batches.producer_id >= 0
-    is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
-    says = np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))
-    found = []
-    if is_emptied.any():
-        rows = np.zeros(len(ids := np.unique(batches.producer_id[is_emptied])), PRODUCER)
-        rows["producer_id"], rows["sequence"] = ids, before
-        found.append(rows)
-    if len(says):
-        says = says[_order(batches.producer_id[says])]
-        found.append(_of_producers(batches, says, before))
-    return found
-
-
-def _of_producers(batches: Batches, says: Numbers, before: int) -> Numbers:
-    """One row for each producer id of the batches `says`, which stand in the order of their ids."""
-    ids, epochs, place = batches.producer_id[says], batches.producer_epoch[says], np.arange(len(says))
-    starts = _starts(ids)
-    last = np.append(starts[1:], len(says)) - 1
-    changes = np.concatenate(([False], epochs[1:] != epochs[:-1]))
-    changes[starts] = False
-    data = np.maximum.reduceat(np.where(batches.is_control[says], -1, place), starts)
-    changed = np.maximum.reduceat(np.where(changes, place, -1), starts)
-    says_by_whom = (batches.marker[says] > NO_MARKER) & (batches.coordinator_epoch[says] >= 0)
-    marked = np.maximum.reduceat(np.where(says_by_whom, place, -1), starts)
-    rows = np.zeros(len(starts), PRODUCER)
-    rows["producer_id"], rows["sequence"], rows["is_known"] = ids[starts], says[starts] + before, True
-    rows["first_epoch"], rows["producer_epoch"] = epochs[starts], epochs[last]
-    rows["last_timestamp"] = batches.max_timestamp[says[last]]
-    rows["has_data"], rows["last_sequence"] = data >= 0, batches.last_sequence[says[data]]
-    rows["is_old"] = changed > data
-    rows["has_marker"], rows["coordinator_epoch"] = marked >= 0, batches.coordinator_epoch[says[marked]]
-    return rows
 
 
 def _not_among(ids: Numbers, others: Numbers) -> Numbers:
@@ -404,7 +310,7 @@ def _known_producers(rows: Numbers) -> Numbers:
     others["producer_id"] = only_emptied
     if not len(known):
         return others
-    starts, place = _starts(known["producer_id"]), np.arange(len(known))
+    starts, place = starts_of(known["producer_id"]), np.arange(len(known))
     last = np.append(starts[1:], len(known)) - 1
     changes = np.concatenate(([False], known["first_epoch"][1:] != known["producer_epoch"][:-1]))
     changes[starts] = False

@@ -1,0 +1,255 @@
+"""The batches of a piece of a log by producer id: its last marker, what lies behind that, what a broker keeps of it.
+
+Of many batches compiled code does it, where numba is installed, else numpy; both find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from txnlog.times import LATEST_MS
+
+Numbers = npt.NDArray[Any]
+
+EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+NO_MARKER = -1
+# Compiled code is loaded once a process has seen so many batches, of pieces with so many at least.
+ENOUGH, MANY = 1 << 19, 1 << 10
+
+
+class Batches(NamedTuple):
+    """Some batches of a log, valid and in their order; arrays of one length.
+
+    `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
+    index into names of markers, `NO_MARKER` for data. `is_event` marks the batches of transactions; `is_stamped` those
+    whose `max_timestamp` a broker set.
+    """
+
+    position: Numbers
+    base_offset: Numbers
+    last_offset: Numbers
+    producer_id: Numbers
+    producer_epoch: Numbers
+    first_time: Numbers
+    max_timestamp: Numbers
+    is_log_append_time: Numbers
+    records: Numbers
+    size_in_bytes: Numbers
+    marker: Numbers
+    coordinator_epoch: Numbers
+    last_sequence: Numbers
+    is_control: Numbers
+    is_event: Numbers
+    is_stamped: Numbers
+
+
+class Totals(NamedTuple):
+    """Of all batches up to a place: their records (at least one a batch), their bytes, the latest time of a broker."""
+
+    records: int = 0
+    size_in_bytes: int = 0
+    stamp_latest: int = EARLIEST
+
+
+class Grouped(NamedTuple):
+    """Batches by producer id. All but `totals` and `earliest` are indexes of batches, or numbers, in the order of ids.
+
+    `ended`: the last marker of each producer id. `runs`: for each with data behind that, the `first` and `last` of it,
+    what they add up to, and what lies around them. `says`: for each, the `first` and `last` that tell something of it,
+    its last `data`, where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for
+    none. `emptied`: those with markers that the cleaner has emptied. `totals` are those up to the end of the batches,
+    `earliest` the earliest time of a broker among them.
+    """
+
+    ended: Numbers
+    runs: dict[str, Numbers]
+    says: dict[str, Numbers]
+    emptied: Numbers
+    totals: Totals
+    earliest: int
+
+
+class Around(NamedTuple):
+    """What lies before each batch, and brokers' times before and behind it; one longer than the batches."""
+
+    records: Numbers
+    sizes: Numbers
+    before: Numbers
+    after: Numbers
+
+    @classmethod
+    def of(cls, batches: Batches, before: Totals) -> Around:
+        """Of these batches, with what lies before them."""
+        known = np.where(batches.records < 0, 1, batches.records)
+        within = batches.is_stamped & (batches.max_timestamp >= 0) & (batches.max_timestamp <= LATEST_MS)
+        latest = np.where(within, batches.max_timestamp, EARLIEST)
+        earliest = np.where(within, batches.max_timestamp, LATEST)
+        return cls(
+            np.cumsum(np.concatenate(([before.records], known)), dtype=np.int64),
+            np.cumsum(np.concatenate(([before.size_in_bytes], batches.size_in_bytes)), dtype=np.int64),
+            np.maximum.accumulate(np.concatenate(([before.stamp_latest], latest))),
+            # At n: the earliest of the batches from n on.
+            np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
+        )
+
+
+Group = Callable[[Batches, Totals], Grouped]
+
+
+class Grouper:
+    """Groups by numpy until so many batches have come by that it pays to load compiled code, if it can be."""
+
+    def __init__(self, enough: int = ENOUGH) -> None:
+        self._ahead = enough
+        self._compiled: Group | None = None
+
+    def __call__(self, batches: Batches, before: Totals) -> Grouped:
+        """Group batches that follow others."""
+        group = self._compiled if self._compiled and len(batches.position) >= MANY else grouped_by_numpy
+        if self._ahead > 0:
+            self._ahead -= len(batches.position)
+            if self._ahead <= 0:
+                self._compiled = compiled_groups()
+        return group(batches, before)
+
+
+def compiled_groups() -> Group | None:
+    """The same as `grouped_by_numpy`, compiled; None where numba is not installed."""
+    try:
+        from txnlog.sources import compiled_groups as compiled
+    except ImportError:
+        return None
+
+    def group(batches: Batches, before: Totals) -> Grouped:
+        count = len(batches.position)
+        columns = (
+            batches.producer_id, batches.producer_epoch, batches.max_timestamp, batches.records, batches.size_in_bytes,
+            batches.marker, batches.coordinator_epoch,
+        )  # fmt: skip
+        flags = (batches.is_control, batches.is_event, batches.is_stamped)
+        totals = np.array([*before, LATEST], np.int64)
+        slots = np.full(1 << (2 * count).bit_length(), -1, np.int32)
+        table = np.empty((count, len(compiled.FIELDS)), np.int64)
+        found = compiled.group(
+            *(np.ascontiguousarray(column, np.int64) for column in columns),
+            *(np.ascontiguousarray(flag, np.bool_) for flag in flags),
+            totals,
+            slots,
+            table,
+        )
+        order = np.argsort(table[:found, compiled.PRODUCER_ID])
+        of_ids = dict(zip(compiled.FIELDS, table[order].T, strict=True))
+        has_run, has_said = of_ids["first"] >= 0, of_ids["says_first"] >= 0
+        runs = {name: column[has_run] for name, column in of_ids.items()}
+        says = {name: column[has_said] for name, column in of_ids.items()}
+        return Grouped(
+            of_ids["marker"][of_ids["marker"] >= 0],
+            runs,
+            says | {"first": says["says_first"], "last": says["says_last"]},
+            of_ids["producer_id"][of_ids["is_emptied"] > 0],
+            Totals(*totals[:3].tolist()),
+            int(totals[3]),
+        )
+
+    return group
+
+
+def grouped_by_numpy(batches: Batches, before: Totals) -> Grouped:
+    """Group batches that follow others."""
+    around = Around.of(batches, before)
+    ended, behind = _events(batches)
+    is_ones = batches.producer_id >= 0
+    is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
+    return Grouped(
+        ended,
+        _runs(batches, behind, around),
+        _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
+        np.unique(batches.producer_id[is_emptied]),
+        Totals(int(around.records[-1]), int(around.sizes[-1]), int(around.before[-1])),
+        int(around.after[0]),
+    )
+
+
+def _events(batches: Batches) -> tuple[Numbers, Numbers]:
+    """The last marker of each producer id, and the data behind it, both in the order of ids."""
+    events = np.flatnonzero(batches.is_event)
+    if not len(events):
+        return events, events
+    # Stable: the batches of one producer id stay in their order.
+    events = events[_order(batches.producer_id[events])]
+    starts = starts_of(batches.producer_id[events])
+    place = np.arange(len(events))
+    last_marker = np.maximum.reduceat(np.where(batches.marker[events] > NO_MARKER, place, -1), starts)
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(events))))
+    return events[last_marker[last_marker >= 0]], events[place > last_marker[group]]
+
+
+def _runs(batches: Batches, chosen: Numbers, around: Around) -> dict[str, Numbers]:
+    """One run for each producer id of the `chosen` batches, which stand in the order of their ids."""
+    ids = batches.producer_id[chosen]
+    starts = starts_of(ids)
+    first, last = chosen[starts], chosen[np.append(starts[1:], len(chosen))[: len(starts)] - 1]
+    records = batches.records[chosen]
+    return {
+        "producer_id": ids[starts],
+        "first": first,
+        "last": last,
+        "lowest_producer_epoch": _reduced(np.minimum, batches.producer_epoch[chosen], starts),
+        "batches": np.diff(np.append(starts, len(chosen)))[: len(starts)],
+        "records": _reduced(np.add, np.maximum(records, 0).astype(np.int64), starts),
+        "lacks_records": _reduced(np.minimum, records, starts) < 0,
+        "size_in_bytes": _reduced(np.add, batches.size_in_bytes[chosen].astype(np.int64), starts),
+        "records_before": around.records[first],
+        "bytes_before": around.sizes[first],
+        "stamp_before_start": around.before[first],
+        "stamp_before": around.before[last],
+        "stamp_after": around.after[last + 1],
+    }
+
+
+def _says(batches: Batches, says: Numbers) -> dict[str, Numbers]:
+    """What the batches `says` tell, for each of their producer ids."""
+    says = says[_order(batches.producer_id[says])]
+    ids, epochs = batches.producer_id[says], batches.producer_epoch[says]
+    starts = starts_of(ids)
+    last = np.append(starts[1:], len(says))[: len(starts)] - 1
+    changes = np.concatenate((np.zeros(min(1, len(says)), np.bool_), epochs[1:] != epochs[:-1]))
+    changes[starts] = False
+    is_marked = (batches.marker[says] > NO_MARKER) & (batches.coordinator_epoch[says] >= 0)
+    return {
+        "producer_id": ids[starts],
+        "first": says[starts],
+        "last": says[last],
+        "data": _reduced(np.maximum, np.where(batches.is_control[says], -1, says), starts),
+        "changed": _reduced(np.maximum, np.where(changes, says, -1), starts),
+        "marked": _reduced(np.maximum, np.where(is_marked, says, -1), starts),
+    }
+
+
+def _reduced(by: np.ufunc, column: Numbers, starts: Numbers) -> Numbers:
+    """One number for each group."""
+    reduced: Numbers = by.reduceat(column, starts) if len(starts) else column
+    return reduced
+
+
+def _order(ids: Numbers) -> Numbers:
+    """What puts numbers in order, equal ones in the order in which they stand."""
+    if not len(ids):
+        return np.zeros(0, np.intp)
+    lowest = ids.min()
+    # Numbers of 16 bits are sorted by their digits, six times as fast.
+    narrow = (ids - lowest).astype(np.uint16) if ids.max() - lowest < 1 << 16 else ids
+    return np.argsort(narrow, kind="stable")
+
+
+def starts_of(sorted_ids: Numbers) -> Numbers:
+    """Where each group of equal numbers starts."""
+    return np.flatnonzero(np.concatenate(([True], sorted_ids[1:] != sorted_ids[:-1]))[: len(sorted_ids)])
+
+
+# Of this process: what it has loaded, it uses for every file.
+grouped = Grouper()
