@@ -1,10 +1,10 @@
-"""An archive of Spark's classes, with which Spark starts in about two thirds of the time.
+"""An archive of Spark's classes, with which a run takes about two thirds of the time.
 
-A third of the start goes into loading and checking classes. Since Java 13 the JVM can do so once and keep the
-result (JEP 350, dynamic class data sharing: -XX:ArchiveClassesAtExit). The JVM passes over an archive of
-another Java or of other jars without a word, and Spark starts as slowly as before.
+More than a third of a short run goes into loading and checking classes. Since Java 13 the JVM can do so once and
+keep the result (JEP 350, dynamic class data sharing: -XX:ArchiveClassesAtExit). The JVM passes over an archive of
+another Java or of other jars without a word, and everything is as slow as before.
 
-Run as a module it makes the archive, unless it is there: 190 MB.
+Run as a module it makes the archive, unless it is there: 200 MB. What classes are in it, `txnlog.training` decides.
 """
 
 from __future__ import annotations
@@ -20,25 +20,12 @@ from txnlog.jars import folder
 from txnlog.java import Java, java
 
 _PATIENCE_S = 900
-# What the classes are loaded by: Delta's writer, MERGE, its reader, and a Python worker.
-_TRAINING = """
-import sys
-from txnlog.session import session
-archive, table = sys.argv[1:]
-spark = session(**{"spark.driver.extraJavaOptions": f'"-XX:ArchiveClassesAtExit={archive}"'})
-rows = spark.range(8).selectExpr("id", "cast(id AS string) AS name")
-rows.write.format("delta").save(table)
-merge = f"MERGE INTO delta.`{table}` t USING {{rows}} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
-spark.sql(merge, rows=rows.selectExpr("id + 4 AS id", "name"))
-written = spark.read.format("delta").load(table)
-written.mapInArrow(lambda batches: batches, written.schema).groupBy("name").count().collect()
-spark.stop()
-"""
 
 
 def archive(runtime: Java) -> Path:
-    """Where the archive of this Java and this Spark is, if it was made."""
-    return folder() / f"spark-{version('pyspark')}-java-{runtime.version}.jsa"
+    """Where the archive of this Java, this Spark and this Delta is, if it was made."""
+    versions = f"spark-{version('pyspark')}-delta-{version('delta-spark')}-java-{runtime.version}"
+    return folder() / f"{versions}.jsa"
 
 
 def java_options(runtime: Java) -> list[str]:
@@ -48,7 +35,7 @@ def java_options(runtime: Java) -> list[str]:
 
 
 def make(runtime: Java) -> Path:
-    """The archive, made by starting Spark once, which takes about a minute.
+    """The archive, made by a run of the job, which takes about a minute and a half.
 
     Raises SetupError when that fails; everything works without the archive.
     """
@@ -58,7 +45,7 @@ def make(runtime: Java) -> Path:
     folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder(), prefix="archive-") as scratch:
         made = Path(scratch, target.name)
-        command = [sys.executable, "-c", _TRAINING, str(made), f"{scratch}/table"]
+        command = [sys.executable, "-m", "txnlog.training", str(made), scratch]
         try:
             # The JVM writes the archive after Python has ended; it holds the pipes, so this waits for both.
             subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S, check=True)

@@ -72,7 +72,11 @@ SMALL: Mapping[str, Setting] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Of each query Spark writes a description, which only its UI shows.
     "spark.sql.ui.explainMode": "simple",
-    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC",
+    # For each column Spark would look where in our code it comes from.
+    "spark.sql.dataFrameQueryContext.enabled": False,
+    # The heap starts large, as to let it grow takes collections of all of it.
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
+    " -Xms1200m -XX:MetaspaceSize=300m",
 }
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.benchmarks.empty_job import WITHOUT_ARCHIVE
 from tests.benchmarks.processes import KINDS, Peak, peak_of
 from tests.benchmarks.segments import Layout, dump_of
 from tests.benchmarks.text import printed, ratio, read_evidence, seconds
@@ -63,10 +64,10 @@ def detect(dump: Path, scratch: Path, *options: str) -> Peak:
     return peak_of([sys.executable, "-c", code, "detect", str(dump), "--tables", str(tables), *options])
 
 
-def empty_job(scratch: Path) -> None:
+def empty_job(scratch: Path, *options: str) -> None:
     """A job that starts Spark and commits one row to a Delta table."""
     place = scratch / f"empty-{time.monotonic_ns()}"
-    subprocess.run([sys.executable, "-m", EMPTY_JOB, str(place)], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", EMPTY_JOB, str(place), *options], check=True, capture_output=True)
 
 
 def tool(dump: Path, scratch: Path, *options: str) -> None:
@@ -126,6 +127,7 @@ def cold(dump: Path, scratch: Path, rounds: int) -> None:
         {
             "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
             "an empty job": lambda: empty_job(scratch),
+            "  without an archive of classes": lambda: empty_job(scratch, WITHOUT_ARCHIVE),
             "txnlog detect --full, cold": lambda: peaks.append(detect(dump, scratch, "--full")),
         },
     )
@@ -140,14 +142,17 @@ def samples(scratch: Path, rounds: int) -> None:
     found = measured(
         rounds,
         {
+            "an empty job without an archive of classes": lambda: empty_job(scratch, WITHOUT_ARCHIVE),
             "an empty job": lambda: empty_job(scratch),
             "txnlog detect data/samples, cold": lambda: detect(dump, scratch),
         },
     )
-    times = zip(found["txnlog detect data/samples, cold"], found["an empty job"], strict=True)
-    ratios = sorted(one / other for one, other in times)
-    print(f"an empty job {statistics.median(found['an empty job']):.1f} s; data/samples takes"
-          f" {statistics.median(ratios):.1f} times as long ({ratios[0]:.1f} to {ratios[-1]:.1f})")  # fmt: skip
+    *references, whole = found.values()
+    print(f"txnlog detect data/samples, cold: {statistics.median(whole):.1f} s")
+    for name, times in zip(found, references, strict=False):
+        ratios = sorted(one / other for one, other in zip(whole, times, strict=True))
+        print(f"{name}: {statistics.median(times):.1f} s, of which that is"
+              f" {statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})")  # fmt: skip
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import txnlog.session
 from txnlog import archive, jars
 from txnlog.errors import SetupError
 from txnlog.java import java
-from txnlog.session import CONF, LOCAL, session
+from txnlog.session import CONF, JAVA_OPTIONS, LOCAL, session
 
 ROOT = Path(__file__).parents[2]
 
@@ -321,6 +321,16 @@ def test_the_archive_is_used_only_when_it_is_there(tmp_path: Path, monkeypatch: 
     assert archive.java_options(java()) == []
     archive.archive(java()).touch()
     assert archive.java_options(java()) == [f'"-XX:SharedArchiveFile={archive.archive(java())}"']
+
+
+def test_java_takes_most_classes_from_the_archive_that_setup_has_made(tmp_path: Path) -> None:
+    loaded = tmp_path / "classes.txt"
+    options = {JAVA_OPTIONS: f'"-Xlog:class+load:file={loaded}"'}
+    code = f"from txnlog.session import session; session(is_small=True, **{options}).range(1).count()"
+    assert run(sys.executable, "-c", code).returncode == 0
+    sources = [line.rpartition("source: ")[2] for line in loaded.read_text().splitlines()]
+    from_jars = [source for source in sources if source.endswith(".jar")]
+    assert sources.count("shared objects file (top)") > 10 * len(from_jars) > 0
 
 
 def test_constraints_pin_every_package_and_name_no_address() -> None:
