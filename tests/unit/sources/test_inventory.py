@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -26,6 +27,13 @@ def files(root: Path) -> dict[str, DumpFile]:
 def only(root: Path) -> DumpFile:
     (file,) = inventory(root).files
     return file
+
+
+def test_garbage_is_collected_again_after_a_listing_that_fails_too(tmp_path: Path) -> None:
+    put(tmp_path / "dump.toml", "no TOML")
+    with pytest.raises(DumpError):
+        inventory(tmp_path)
+    assert gc.isenabled()
 
 
 # --- directories (item 16) ---
