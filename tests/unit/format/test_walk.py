@@ -152,5 +152,9 @@ def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch: pytest.Monkey
 
 def test_what_was_compiled_once_is_there_for_the_next_process() -> None:
     code = "from txnlog.format.compiled import walk; print(sum(walk.stats.cache_hits.values()))"
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert finished.stdout.split() == ["1"]
+    # The first keeps it, unless that was done before: whoever else removes caches meanwhile is none of its business.
+    hits = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        for _ in range(2)
+    ]
+    assert hits[1] == "1"
