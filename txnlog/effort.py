@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.sources.address import is_address
 from txnlog.sources.inventory import DumpFile, FileKind, Inventory
 
-# Up to here starting workers takes longer than reading, and planning longer than computing.
+# Up to here to plan takes longer than to compute.
 SMALL = 8 << 20
 # Batches are summed up where they are read: many bytes of them are few rows, unless their producer ids are many.
 MOST_BYTES, MOST_FILES = 8 << 30, 2_000
@@ -16,15 +17,18 @@ COMPRESSED, EXPANSION = (".gz", ".zst"), 32
 ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
 
 
-def is_read_in_a_moment(dump: Inventory) -> bool:
-    """Whether all of it is."""
-    return _size(dump.files) <= SMALL
-
-
 def is_few_rows(dump: Inventory) -> bool:
     """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
     rows = (file for file in dump.files if _is_row_by_row(file))
     return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= SMALL
+
+
+def is_read_by_driver(dump: Inventory) -> bool:
+    """Whether the driver reads it while Spark starts: it is done before workers would have begun, or soon after.
+
+    An object store gives several workers more than one.
+    """
+    return is_few_rows(dump) and (not is_address(dump.root) or _size(dump.files) <= SMALL)
 
 
 def _is_row_by_row(file: DumpFile) -> bool:

@@ -10,15 +10,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from txnlog.ahead import Rows
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Facts
-from txnlog.effort import is_few_rows, is_read_in_a_moment
+from txnlog.effort import is_few_rows, is_read_by_driver
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import arrow_schema, spark_schema
 from txnlog.session import IS_SMALL
-from txnlog.settle import local_frame
+from txnlog.settle import frame_of, local_frame
 from txnlog.sources import reading
-from txnlog.sources.evidence import FILE, OF_REPLAY, PIECES, STATES
+from txnlog.sources.evidence import FILE, OF_REPLAY, PIECES, STATES, EvidenceRow
 from txnlog.sources.files import rows_of_pieces
 from txnlog.sources.inventory import Inventory, LogDir
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
@@ -53,23 +54,22 @@ def facts_of(
     keep: Callable[[DataFrame], DataFrame] = _as_it_is,
     coordinators: CoordinatorLogs | None = None,
     listing: str | None = None,
+    ahead: Rows | None = None,
 ) -> Facts:
     """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
 
-    `keep` gives back a frame that is not computed twice. In a session of txnlog's own for few rows, what is read in a
-    moment is read here and now: to start a worker takes longer.
+    `keep` gives back a frame that is not computed twice. In a session of txnlog's own for few rows the driver reads
+    by itself: to start workers takes longer. `ahead` are the rows of the evidence if it has begun already.
     """
     has_few_rows = spark.conf.get(IS_SMALL, "false") == "true" and is_few_rows(dump)
-    is_here = has_few_rows and is_read_in_a_moment(dump)
-    shared: dict[str, Any] = {
-        "cluster": options.cluster,
-        "coordinator_partitions": options.coordinator_partitions,
-        "topic_partition": options.topic_partition,
-        "listing": listing,
-    }
+    is_here = has_few_rows and is_read_by_driver(dump)
+    shared = what_is_read(options, listing)
     of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}
-    evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
-    evidence = evidence if is_here else keep(evidence)
+    if ahead is not None:
+        evidence = frame_of(spark, ahead.result(), arrow_schema(EvidenceRow))
+    else:
+        evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
+        evidence = evidence if is_here else keep(evidence)
     facts = Facts(
         # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
@@ -89,6 +89,16 @@ def facts_of(
     return with_coordinators(
         facts, coordinators, cluster, _log_dirs(spark, [live_log_dir(coordinators, cluster)], options)
     )
+
+
+def what_is_read(options: DetectOptions, listing: str | None = None) -> dict[str, str | int | None]:
+    """The options of every data source (`txnlog.sources.reading`); `listing` is that of the dump (`shared_listing`)."""
+    return {
+        "cluster": options.cluster,
+        "coordinator_partitions": options.coordinator_partitions,
+        "topic_partition": options.topic_partition,
+        "listing": listing,
+    }
 
 
 def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:

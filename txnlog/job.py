@@ -15,15 +15,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from txnlog.ahead import Rows, reading_ahead
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.effort import is_few_rows
+from txnlog.effort import is_few_rows, is_read_by_driver
 from txnlog.errors import DumpError
-from txnlog.facts import facts_of
+from txnlog.facts import facts_of, what_is_read
 from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
 from txnlog.results import write_results
+from txnlog.session import starts_here
 from txnlog.settle import settled
 from txnlog.sources.inventory import Inventory, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
@@ -69,30 +71,35 @@ def run_in(
     """As `run`. `start` gives the session when it is known whether few rows of the dump reach Spark."""
     steps, started = Steps(announce), datetime.now(UTC)
     options, dump, coordinators = _prepared(options, steps)
-    with steps.step("start Spark"):
-        spark = start(is_few_rows(dump))
-    clusters = sorted({log_dir.cluster for log_dir in dump.log_dirs})
-    store = Store(spark, Root(options.tables))
-    with ExitStack() as writing, _keeping(spark) as keep, shared_listing(dump) as listing:
-        found = facts_of(spark, options, dump, keep, coordinators, listing)
-        with steps.step("open the tables"):
-            is_only_writer = writing.enter_context(only_writer(store.root))
-            writing.callback(store.await_quietly)
-            store.ensure(is_only_writer)
-        if not store.has_new_tables:
-            writing.close()
-        facts = _with_memory(found, store, clusters)
-        with steps.step("read and replay"):
-            detection = detect(facts, _thresholds(options), settled, options.as_of)
-            _check_times(options, detection)
-        # What is written depends on what is there: no other job may come in between.
-        if not store.has_new_tables:
-            writing.enter_context(only_writer(store.root))
-        runs = write_results(store, options, clusters, facts, detection, started, steps)
+    with shared_listing(dump) as listing, _begun(options, dump, listing) as ahead:
+        with steps.step("start Spark"):
+            spark = start(is_few_rows(dump))
+        store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
+        with ExitStack() as writing, _keeping(spark) as keep:
+            with steps.step("open the tables"):
+                _open_tables(store, writing)
+            with steps.step("read and replay"):
+                found = facts_of(spark, options, dump, keep, coordinators, listing, ahead)
+                facts = _with_memory(found, store, clusters)
+                detection = detect(facts, _thresholds(options), settled, options.as_of)
+                _check_times(options, detection)
+            # What is written depends on what is there: no other job may come in between.
+            if not store.has_new_tables:
+                writing.enter_context(only_writer(store.root))
+            runs = write_results(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
             metrics.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _open_tables(store: Store, writing: ExitStack) -> None:
+    """Create what is missing. Who has created tables keeps others out until it has written; in `writing` is how."""
+    is_only_writer = writing.enter_context(only_writer(store.root))
+    writing.callback(store.await_quietly)
+    store.ensure(is_only_writer)
+    if not store.has_new_tables:
+        writing.close()
 
 
 def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inventory, CoordinatorLogs | None]:
@@ -104,6 +111,16 @@ def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inve
     with steps.step("ask the cluster"):
         complete, coordinators = _asked(options, dump)
         return complete, _listed(complete), coordinators
+
+
+@contextmanager
+def _begun(options: DetectOptions, dump: Inventory, listing: str) -> Iterator[Rows | None]:
+    """The evidence, which is being read while Spark starts; None where that is for Spark to do."""
+    if not (starts_here() and is_read_by_driver(dump)):
+        yield None
+        return
+    with reading_ahead(options.dump, options.full, **what_is_read(options, listing)) as rows:
+        yield rows
 
 
 def _listed(options: DetectOptions) -> Inventory:

@@ -102,6 +102,13 @@ def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Set
         return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
 
 
+def starts_here() -> bool:
+    """Whether `session` would start a Spark of its own: there is none yet, and no platform brings one."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is None and not _has_platform({})
+
+
 def _has_platform(settings: Mapping[str, Setting]) -> bool:
     master = str(settings.get("spark.master", "local"))
     return not master.startswith("local") or "spark.remote" in settings or any(p in os.environ for p in PLATFORMS)

@@ -1,7 +1,8 @@
-"""Which dumps are read in the driver, and which get a Spark that is set up for few rows."""
+"""Which dumps the driver reads by itself, and which get a Spark that is set up for few rows."""
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from random import Random
 import cramjam
 import pytest
 
-from txnlog.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows, is_read_in_a_moment
+from txnlog.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows, is_read_by_driver
 from txnlog.sources.inventory import Inventory, inventory
 
 SEGMENT = "00000000000000000000.log"
@@ -29,24 +30,26 @@ def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "in_a_moment", "few_rows"),
+    ("sizes", "few_rows"),
     [
-        ({f"orders-0/{SEGMENT}": SMALL}, True, True),
-        ({f"orders-0/{SEGMENT}": SMALL + 1}, False, True),
-        ({f"orders-0/{SEGMENT}": MOST_BYTES}, False, True),
-        ({f"orders-0/{SEGMENT}": MOST_BYTES + 1}, False, False),
-        ({f"orders-0/{SEGMENT}": SMALL, f"__transaction_state-0/{SEGMENT}": SMALL}, False, True),
-        ({f"__transaction_state-0/{SEGMENT}": SMALL + 1}, False, False),
-        ({f"orders-{partition}/{SEGMENT}": SMALL for partition in range(3)}, False, True),
-        ({f"orders-0/{offset:020}.snapshot": SMALL // 2 for offset in range(3)}, False, False),
-        ({f"orders-0/{SEGMENT}": 9, "orders-0/00000000000000000000.index": SMALL}, False, True),
+        ({f"orders-0/{SEGMENT}": MOST_BYTES}, True),
+        ({f"orders-0/{SEGMENT}": MOST_BYTES + 1}, False),
+        ({f"orders-0/{SEGMENT}": SMALL, f"__transaction_state-0/{SEGMENT}": SMALL}, True),
+        ({f"__transaction_state-0/{SEGMENT}": SMALL + 1}, False),
+        ({f"orders-{partition}/{SEGMENT}": SMALL for partition in range(3)}, True),
+        ({f"orders-0/{offset:020}.snapshot": SMALL // 2 for offset in range(3)}, False),
+        ({f"orders-0/{SEGMENT}": 9, "orders-0/00000000000000000000.index": SMALL}, True),
     ],
-)  # fmt: skip
-def test_what_reaches_spark_row_by_row_decides(
-    tmp_path: Path, sizes: dict[str, int], in_a_moment: bool, few_rows: bool
-) -> None:
+)
+def test_what_reaches_spark_row_by_row_decides(tmp_path: Path, sizes: dict[str, int], few_rows: bool) -> None:
     dump = dump_of(tmp_path, sizes)
-    assert (is_read_in_a_moment(dump), is_few_rows(dump)) == (in_a_moment, few_rows)
+    assert (is_few_rows(dump), is_read_by_driver(dump)) == (few_rows, few_rows)
+
+
+@pytest.mark.parametrize(("size", "by_driver"), [(SMALL, True), (SMALL + 1, False)])
+def test_a_store_gives_several_workers_more_than_the_driver(tmp_path: Path, size: int, by_driver: bool) -> None:
+    dump = dataclasses.replace(dump_of(tmp_path, {f"orders-0/{SEGMENT}": size}), root="s3://bucket/dump")
+    assert (is_few_rows(dump), is_read_by_driver(dump)) == (True, by_driver)
 
 
 def test_many_files_are_many_rows(tmp_path: Path) -> None:
@@ -67,4 +70,4 @@ def test_a_compressed_text_may_be_many_times_as_long_as_its_file(
     file.write_bytes(bytes(pack(heading + Random(1).randbytes(SMALL // 16).hex().encode())))
     dump = inventory(str(tmp_path))
     assert file.stat().st_size < SMALL
-    assert (is_read_in_a_moment(dump), is_few_rows(dump)) == (False, False)
+    assert not is_few_rows(dump)

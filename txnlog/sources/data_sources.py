@@ -6,7 +6,7 @@ They yield Arrow batches, list the dump on the driver and read it on the executo
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -299,7 +299,7 @@ class EvidenceSource(DumpSource):
                 found.append(group)
         return found
 
-    def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
+    def rows(self, files: Iterable[Any]) -> Iterator[pa.RecordBatch]:
         asked = self.options.get("coordinator_partitions")
         yield from evidence(files, int(asked) if asked else None)
 

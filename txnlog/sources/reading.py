@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import takewhile
 from weakref import WeakSet
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.errors import DumpError
 from txnlog.schema import arrow_schema
 from txnlog.settle import frame_of
-from txnlog.sources.data_sources import SOURCES, DumpSource
+from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource
 
 _SOURCE_OF: dict[str, type[DumpSource]] = {source.short_name: source for source in SOURCES}
 _sessions: WeakSet[SparkSession] = WeakSet()
@@ -69,17 +73,33 @@ def evidence(spark: SparkSession, dump: str, full: bool = False, **options: str 
     return _frame(spark, "txnlog_evidence", dump, options | {"full": "true" if full else "false"})
 
 
+def evidence_here(
+    dump: str, full: bool = False, goes_on: Callable[[], bool] = lambda: True, **options: str | int | None
+) -> list[pa.RecordBatch]:
+    """The rows of `evidence`, read in this process without Spark; no further once `goes_on` denies it before a log."""
+    source = EvidenceSource(_given(dump, options | {"full": "true" if full else "false"}))
+    with _errors_of(source):
+        return list(source.rows(takewhile(lambda _: goes_on(), source.readable())))
+
+
 def _frame(spark: SparkSession, name: str, dump: str, options: dict[str, str | int | None]) -> DataFrame:
     on_driver = options.pop("on_driver", None)
-    given = {key: str(value) for key, value in options.items() if value is not None}
+    given = _given(dump, options)
     if on_driver:
-        return _read_here(spark, _SOURCE_OF[name]({"path": dump, **given}))
+        source = _SOURCE_OF[name](given)
+        with _errors_of(source):
+            return frame_of(spark, source.rows(list(source.readable())), arrow_schema(source.row))
     register(spark)
-    return spark.read.format(name).options(path=dump, **given).load()
+    return spark.read.format(name).options(**given).load()
 
 
-def _read_here(spark: SparkSession, source: DumpSource) -> DataFrame:
+def _given(dump: str, options: dict[str, str | int | None]) -> dict[str, str]:
+    return {"path": dump} | {key: str(value) for key, value in options.items() if value is not None}
+
+
+@contextmanager
+def _errors_of(source: DumpSource) -> Iterator[None]:
     try:
-        return frame_of(spark, source.rows(list(source.readable())), arrow_schema(source.row))
+        yield
     except OSError as error:
         raise DumpError(f"{error.filename or source.options['path']}: {error.strerror or error}") from error
