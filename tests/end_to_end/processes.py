@@ -13,16 +13,12 @@ from typing import Any
 from deltalake import DeltaTable
 
 from txnlog.report.reading import rows
+from txnlog.session import IS_SMALL, SMALL
 from txnlog.tables.layout import RUNS, TABLES, Root, Table
 
 JOB = Path(__file__).with_name("job_process.py")
-# One partition each and the first compiler only: most of the time of such a process is spent on starting.
-SETTINGS = {
-    "spark.master": "local[2]",
-    "spark.sql.shuffle.partitions": 1,
-    "spark.databricks.delta.snapshotPartitions": 1,
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+# As for few rows, since most of the time of such a process is spent on starting; but the dump is read by workers.
+SETTINGS = {"spark.master": "local[2]", **{name: value for name, value in SMALL.items() if name != IS_SMALL}}
 # What tells one run over a dump from another over the same.
 OF_ONE_RUN = frozenset({"run_id", "started_at", "finished_at", "step_seconds", "options"})
 
