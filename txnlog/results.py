@@ -6,7 +6,6 @@ import dataclasses
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +16,7 @@ from txnlog.detection.coordinator import producer_ids
 from txnlog.detection.copies import COPY
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.schema import arrow_schema, spark_schema
-from txnlog.settle import local_frame, settled
+from txnlog.settle import local_frame, settled, settled_unless_empty
 from txnlog.snapshots import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.steps import Steps
 from txnlog.tables.changes import (
@@ -39,9 +38,6 @@ from txnlog.tables.layout import (
 )
 from txnlog.tables.rows import DumpFileTableRow, RunRow
 from txnlog.tables.store import Store
-
-if TYPE_CHECKING:
-    pass
 
 
 def write_results(
@@ -91,8 +87,8 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
 
 def _merge(store: Store, table: Table, changes: DataFrame, clusters: list[str]) -> None:
     """Write what changed; where nothing did, there is no commit."""
-    ready = settled(changes)
-    if not ready.isEmpty():
+    ready = settled_unless_empty(changes)
+    if ready is not None:
         store.merge(table, ready, clusters)
 
 

@@ -70,10 +70,17 @@ SMALL: Mapping[str, Setting] = {
     "spark.databricks.delta.snapshotPartitions": 1,
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # To send few rows to all tasks takes a query of its own, be it asked for or Spark's idea.
+    "spark.sql.optimizer.disableHints": True,
+    "spark.sql.autoBroadcastJoinThreshold": -1,
     # Of each query Spark writes a description, which only its UI shows.
     "spark.sql.ui.explainMode": "simple",
-    # For each column Spark would look where in our code it comes from.
+    # For each column Spark would look where in our code it comes from, and PySpark would tell it.
     "spark.sql.dataFrameQueryContext.enabled": False,
+    "spark.python.sql.dataFrameDebugging.enabled": False,
+    # Into the checksum of each commit Delta would write the table's files, which are in the commits, too: of a new
+    # table it would look for them by a query, though there are none.
+    "spark.databricks.delta.allFilesInCrc.enabled": False,
     # The heap starts large, as to let it grow takes collections of all of it.
     JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
     " -Xms1200m -XX:MetaspaceSize=300m",
@@ -122,11 +129,18 @@ def _start(app_name: str, settings: Mapping[str, Setting]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        started = builder.getOrCreate()
     except PySparkRuntimeError as trouble:
         if trouble.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         raise SetupError("Spark did not start: what it said is above") from trouble
+    # Spark Connect has no Java here, and need not have what talks to it.
+    java_names = getattr(started, "_jvm", None)
+    if java_names is not None:
+        from txnlog.gateway import keep_names
+
+        keep_names(java_names)
+    return started
 
 
 def _local_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:

@@ -9,6 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from txnlog.session import IS_SMALL
+
 
 def settled(frame: DataFrame) -> DataFrame:
     """The same rows as a local relation: computed once, through the driver, as Arrow.
@@ -16,10 +18,22 @@ def settled(frame: DataFrame) -> DataFrame:
     For results that are small by nature (copies of partitions, open transactions). Unlike `persist` and checkpoints
     it works on classic Spark, on Spark Connect and on Databricks serverless compute alike.
     """
+    return _as_frame(frame, _rows(frame))
+
+
+def settled_unless_empty(frame: DataFrame) -> DataFrame | None:
+    """As `settled`; None where there are no rows, which takes no query of its own."""
+    rows = _rows(frame)
+    return _as_frame(frame, rows) if rows.num_rows else None
+
+
+def _rows(frame: DataFrame) -> pa.Table:
     # Arrow refuses a null struct whose fields say that they are never null.
-    schema = nullable(frame.schema)
-    rows = frame.to(schema).toArrow()
-    return frame_of(frame.sparkSession, rows.to_batches(), rows.schema, schema)
+    return frame.to(nullable(frame.schema)).toArrow()
+
+
+def _as_frame(frame: DataFrame, rows: pa.Table) -> DataFrame:
+    return frame_of(frame.sparkSession, rows.to_batches(), rows.schema, nullable(frame.schema))
 
 
 def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
@@ -30,11 +44,15 @@ def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: 
 def frame_of(
     spark: SparkSession, batches: Iterable[pa.RecordBatch], schema: pa.Schema, spark_schema: StructType | None = None
 ) -> DataFrame:
-    """Arrow batches of the driver, be it none, as a local relation; with Spark's own schema if it says more."""
+    """Arrow batches of the driver, be it none, as a local relation; with Spark's own schema if it says more.
+
+    In a session for few rows it is one partition, and known as such: what is computed of it needs no exchange.
+    """
     # Spark drops all rows behind an empty piece, and PySpark takes no column that has no piece at all.
     pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
     rows = pa.Table.from_batches(pieces, schema)
-    return spark.createDataFrame(rows, spark_schema) if spark_schema else spark.createDataFrame(rows)
+    frame = spark.createDataFrame(rows, spark_schema) if spark_schema else spark.createDataFrame(rows)
+    return frame.coalesce(1) if spark.conf.get(IS_SMALL, "false") == "true" else frame
 
 
 def nullable(schema: StructType) -> StructType:

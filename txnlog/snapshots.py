@@ -13,7 +13,7 @@ from txnlog import __version__
 from txnlog.detection.coordinator import COORDINATOR_TOPIC
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.detection.snapshots import dated_copies, latest_producers, latest_states
-from txnlog.settle import settled
+from txnlog.settle import settled_unless_empty
 from txnlog.tables.changes import PARTITION, instant, table_columns
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, RUNS, Table
 from txnlog.tables.store import Store
@@ -34,8 +34,9 @@ def write_snapshots(
     """
     if _is_repeated(store, clusters, facts, detection, options):
         return
-    dated = settled(_not_older(dated_copies(detection.copies, detection.times), later_copies(store, clusters)))
-    if dated.isEmpty():
+    copies = dated_copies(detection.copies, detection.times)
+    dated = settled_unless_empty(_not_older(copies, later_copies(store, clusters)))
+    if dated is None:
         return
     states = latest_states(facts.transaction_states, dated, detection.coverage)
     producers = latest_producers(facts.runs, facts.producer_snapshots, dated)

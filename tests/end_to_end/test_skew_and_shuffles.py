@@ -19,6 +19,7 @@ from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.facts import facts_of
 from txnlog.format.coordinator import TransactionState
+from txnlog.session import IS_SMALL
 from txnlog.settle import settled
 from txnlog.sources.inventory import inventory
 
@@ -99,7 +100,13 @@ class Found(NamedTuple):
 @pytest.fixture(scope="module")
 def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
     """The session of the tests with what a platform's has and it has not."""
-    usual = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "8"}
+    usual = {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.optimizer.disableHints": "false",
+        THRESHOLD: "10485760",
+        IS_SMALL: "false",
+    }
     before = {name: spark.conf.get(name) for name in usual}
     for name, value in usual.items():
         spark.conf.set(name, value)
