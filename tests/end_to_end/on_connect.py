@@ -12,12 +12,17 @@ from txnlog.config import detect_options
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.facts import facts_of
+from txnlog.session import SMALL
 from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import inventory
 
 dump = sys.argv[1]
-spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", 2).getOrCreate()
+builder = SparkSession.builder.remote("local[2]")
+for name, value in SMALL.items():
+    if name.startswith("spark.sql."):
+        builder = builder.config(name, value)
+spark = builder.getOrCreate()
 readers = (
     reading.batches, reading.transaction_states, reading.producer_snapshots,
     reading.aborted_transactions, reading.checkpoints, reading.dump_files, reading.evidence,
