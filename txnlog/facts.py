@@ -16,7 +16,7 @@ from txnlog.detection.pipeline import Facts
 from txnlog.effort import is_few_rows, is_read_by_driver
 from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import arrow_schema, spark_schema
-from txnlog.session import IS_SMALL
+from txnlog.session import is_small
 from txnlog.settle import frame_of, local_frame
 from txnlog.sources import reading
 from txnlog.sources.evidence import FILE, OF_REPLAY, PIECES, STATES, EvidenceRow
@@ -61,7 +61,7 @@ def facts_of(
     `keep` gives back a frame that is not computed twice. In a session of txnlog's own for few rows the driver reads
     by itself: to start workers takes longer. `ahead` are the rows of the evidence if it has begun already.
     """
-    has_few_rows = spark.conf.get(IS_SMALL, "false") == "true" and is_few_rows(dump)
+    has_few_rows = is_small(spark) and is_few_rows(dump)
     is_here = has_few_rows and is_read_by_driver(dump)
     shared = what_is_read(options, listing)
     of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}

@@ -60,11 +60,9 @@ LOCAL: Mapping[str, Setting] = {
     "spark.driver.memory": "2g",
 }
 
-# For few rows, so that planning is what takes the time. To plan anew after each stage and to compile each plan then
-# takes longer than to run it, and what Java's second compiler makes faster does not run often enough to pay. With one
-# compiler Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is compiled any more.
-SMALL: Mapping[str, Setting] = {
-    IS_SMALL: True,
+# How queries over few rows are planned, where planning is what takes the time: to plan anew after each stage and to
+# compile each plan takes longer than to run it.
+SMALL_PLANS: Mapping[str, Setting] = {
     "spark.sql.adaptive.enabled": False,
     "spark.sql.shuffle.partitions": 1,
     "spark.databricks.delta.snapshotPartitions": 1,
@@ -81,6 +79,13 @@ SMALL: Mapping[str, Setting] = {
     # Into the checksum of each commit Delta would write the table's files, which are in the commits, too: of a new
     # table it would look for them by a query, though there are none.
     "spark.databricks.delta.allFilesInCrc.enabled": False,
+}
+
+# A session for few rows: what Java's second compiler makes faster does not run often enough to pay. With one compiler
+# Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is compiled any more.
+SMALL: Mapping[str, Setting] = {
+    IS_SMALL: True,
+    **SMALL_PLANS,
     # The heap starts large, as to let it grow takes collections of all of it.
     JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC"
     " -Xms1200m -XX:MetaspaceSize=300m",
@@ -107,6 +112,11 @@ def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Set
         return _start(app_name, settings)
     with _environment(_local_environment()):
         return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
+
+
+def is_small(spark: SparkSession) -> bool:
+    """Whether it is a session of our own for few rows (`SMALL`)."""
+    return spark.conf.get(IS_SMALL, "false") == "true"
 
 
 def starts_here() -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from txnlog.session import IS_SMALL
+from txnlog.session import is_small
 
 
 def settled(frame: DataFrame) -> DataFrame:
@@ -18,22 +18,23 @@ def settled(frame: DataFrame) -> DataFrame:
     For results that are small by nature (copies of partitions, open transactions). Unlike `persist` and checkpoints
     it works on classic Spark, on Spark Connect and on Databricks serverless compute alike.
     """
-    return _as_frame(frame, _rows(frame))
+    return _as_frame(frame.sparkSession, *_rows(frame))
 
 
 def settled_unless_empty(frame: DataFrame) -> DataFrame | None:
     """As `settled`; None where there are no rows, which takes no query of its own."""
-    rows = _rows(frame)
-    return _as_frame(frame, rows) if rows.num_rows else None
+    rows, schema = _rows(frame)
+    return _as_frame(frame.sparkSession, rows, schema) if rows.num_rows else None
 
 
-def _rows(frame: DataFrame) -> pa.Table:
+def _rows(frame: DataFrame) -> tuple[pa.Table, StructType]:
     # Arrow refuses a null struct whose fields say that they are never null.
-    return frame.to(nullable(frame.schema)).toArrow()
+    schema = nullable(frame.schema)
+    return frame.to(schema).toArrow(), schema
 
 
-def _as_frame(frame: DataFrame, rows: pa.Table) -> DataFrame:
-    return frame_of(frame.sparkSession, rows.to_batches(), rows.schema, nullable(frame.schema))
+def _as_frame(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
+    return frame_of(spark, rows.to_batches(), rows.schema, schema)
 
 
 def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:
@@ -52,7 +53,7 @@ def frame_of(
     pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
     rows = pa.Table.from_batches(pieces, schema)
     frame = spark.createDataFrame(rows, spark_schema) if spark_schema else spark.createDataFrame(rows)
-    return frame.coalesce(1) if spark.conf.get(IS_SMALL, "false") == "true" else frame
+    return frame.coalesce(1) if is_small(spark) else frame
 
 
 def nullable(schema: StructType) -> StructType:

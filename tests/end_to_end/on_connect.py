@@ -12,16 +12,15 @@ from txnlog.config import detect_options
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.facts import facts_of
-from txnlog.session import SMALL
+from txnlog.session import SMALL_PLANS
 from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.inventory import inventory
 
 dump = sys.argv[1]
 builder = SparkSession.builder.remote("local[2]")
-for name, value in SMALL.items():
-    if name.startswith("spark.sql."):
-        builder = builder.config(name, value)
+for name, value in SMALL_PLANS.items():
+    builder = builder.config(name, value)
 spark = builder.getOrCreate()
 readers = (
     reading.batches, reading.transaction_states, reading.producer_snapshots,

@@ -13,9 +13,9 @@ import pytest
 
 from tests.end_to_end.processes import contents
 from tests.end_to_end.spark_cluster import SETTINGS, spark_cluster
-from tests.quick_spark import QUICK_PLANS
 from txnlog.jars import delta_jars
 from txnlog.report import find_hanging
+from txnlog.session import SMALL_PLANS
 from txnlog.sources.data_sources import SOURCES
 from txnlog.tables.layout import Root
 
@@ -92,7 +92,7 @@ def in_local_mode(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
     """The tables of the job in local mode, and what it said."""
     folder = tmp_path_factory.mktemp("local")
     # The cluster plans as a platform does; here most of the time would go into plans for few rows.
-    done = submitted(wheel, folder, "local[2]", **QUICK_PLANS)
+    done = submitted(wheel, folder, "local[2]", **SMALL_PLANS)
     return folder / "tables", done.stdout, done.stderr
 
 
