@@ -35,7 +35,7 @@ LOG_DIRS = (
 )
 SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
-    "bytes bigint, seen_at bigint"
+    "bytes bigint, seen_at bigint, topic_id string, action string, reason string"
 )
 # Minutes since START at which a copy was taken, from and to.
 COPIED = (1000.0, 1010.0)
@@ -48,7 +48,8 @@ class Case:
     `orders` is the log of orders-0 and `coordinator` that of `__transaction_state-0`, both on broker 1; None where
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
-    an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump.
+    an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
+    `seen_as` with which action.
     """
 
     id: str
@@ -57,11 +58,12 @@ class Case:
     want: Any = None
     logs: Mapping[str, str] = field(default_factory=dict)
     copied: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    coordinators: int = 1
+    coordinators: int | None = 1
     max_timeout: int = 15
     modified: float = 1000
     remembered: str | None = None
     seen: tuple[int, int, float] | None = None
+    seen_as: str = "UNDETERMINED"
 
 
 @dataclass(frozen=True)
@@ -107,14 +109,15 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
             remembered.append((case.id, 7, case.remembered))
         if case.seen:
             batches, size, minutes = case.seen
-            sightings.append((case.id, "orders", 0, 7, 0, batches, size, START + int(minutes * MINUTE)))
+            seen_at = START + int(minutes * MINUTE)
+            sightings.append((case.id, "orders", 0, 7, 0, batches, size, seen_at, None, case.seen_as, "said so"))
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
     batches = _frame(spark, rows.batches, spark_schema(BatchRow))
     return Facts(
         **frames,
         runs=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
-        markers=lambda wanted: batches,
+        batches=lambda wanted: batches,
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
         sightings=spark.createDataFrame(sightings, SIGHTINGS),

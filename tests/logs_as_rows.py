@@ -123,6 +123,11 @@ class Log:
     def on_tail(self, word: Word) -> None:
         self.segment["tail_producer_id"] = int(word.what)
 
+    def on_epochs(self, word: Word) -> None:
+        first, last = int(word.what), int(next(iter(word.given)))
+        file = self.file("leader_epoch_checkpoint", "", 0, first_offset=first, last_offset=last)
+        self.files[file["file"]] = file | {"base_offset": None}
+
     def on_high_watermark(self, word: Word) -> None:
         self.checkpoints[word.name] = int(word.what)
 

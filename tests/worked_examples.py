@@ -73,7 +73,7 @@ EXAMPLES = (
     example(
         Cause.PHANTOM_BELOW_LOG_START,
         "The log starts at offset 10. Only the producer snapshot remembers that producer 7 is open since offset 4.",
-        "segment(10) snapshot(10, open=4)@100 plain(10)@300",
+        "segment(10) log_start(10) snapshot(10, open=4)@100 plain(10)@300",
         "empty@50",
     ),
     example(
@@ -146,7 +146,7 @@ EXAMPLES = (
         "The first record of the coordinator's log that is left was written at minute 500. What the id did at minute"
         " 100 is gone: it may have been a commit whose marker was lost.",
         "data(0)@100",
-        "skip(50) empty@500 cleaned_to(50)",
+        "skip(50) empty(epoch=2)@500 cleaned_to(50)",
     ),
     example(
         Cause.NOT_PRINTED,
@@ -184,6 +184,7 @@ to 1010 (16:40 to 16:50), and a transaction is late after 20 minutes. Producer 7
 else is said; `plain` is data without a transaction. `empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101` are
 records of the coordinator, each with its state, its minute, and the partitions that it lists. `id(app)` says whose
 records follow. `skip(50)` is a gap that compaction left, `segment(10)` starts a segment at offset 10,
+`log_start(10)` is the broker's checkpoint of the log start,
 `snapshot(10, open=4)` is a producer snapshot at offset 10, by which the transaction from offset 4 is open.
 """
 

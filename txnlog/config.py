@@ -97,7 +97,7 @@ OPTIONS = (
     Option("padding", milliseconds, "DURATION", "what is added to it before a transaction is late (5m)"),
     Option("slack", milliseconds, "DURATION", "how long a copy may have taken where that is not known (10m)"),
     Option("clock_skew", milliseconds, "DURATION", "how far clocks of two machines may be apart (5s)"),
-    Option("coordinator_partitions", _count, "N", "transaction.state.log.num.partitions (50)"),
+    Option("coordinator_partitions", _count, "N", "transaction.state.log.num.partitions (what the manifest or the ids in it say)"),
     Option(
         "topic_partition",
         _topic_partition,
@@ -108,7 +108,7 @@ OPTIONS = (
         "accept_compacted_history",
         _flag,
         "",
-        "offer transactions that no coordinator knows for abort although its log was compacted since they began",
+        "mark what is UNDETERMINED for want of history alone (`accepted`); abort-list --include-accepted prints it apart",
     ),
     Option("full", _flag, "", "read all of every log, and not only what follows the newest producer snapshot"),
     Option(

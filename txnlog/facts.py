@@ -14,7 +14,6 @@ from txnlog.ahead import Rows
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Facts
 from txnlog.effort import is_few_rows, is_read_by_driver
-from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.schema import arrow_schema, spark_schema
 from txnlog.session import is_small
 from txnlog.settle import frame_of, local_frame
@@ -73,7 +72,7 @@ def facts_of(
     facts = Facts(
         # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
-        markers=_markers_of(spark, options, of_batches),
+        batches=_batches_of(spark, options, of_batches),
         dump_files=_dump_files(evidence, dump),
         transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
         producer_snapshots=reading.producer_snapshots(spark, options.dump, **of_rows),
@@ -111,12 +110,12 @@ def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
     return rows.unionAll(local_frame(evidence.sparkSession, rows_of_pieces(pieces), arrow_schema(DumpFileRow)))
 
 
-def _markers_of(
+def _batches_of(
     spark: SparkSession, options: DetectOptions, shared: dict[str, Any]
 ) -> Callable[[DataFrame], DataFrame]:
-    """All markers of some open transactions: they are few, and what is read to find them is, too."""
+    """The transactional batches of some open transactions' producers: they are few, and so is what is read."""
 
-    def markers(wanted: DataFrame) -> DataFrame:
+    def batches(wanted: DataFrame) -> DataFrame:
         found = wanted.select("topic", "partition", "producer_id").collect()
         if not found:
             return local_frame(spark, [], arrow_schema(BatchRow))
@@ -125,13 +124,13 @@ def _markers_of(
         return reading.batches(
             spark,
             options.dump,
-            level="markers",
+            level="transactional",
             partitions=",".join(partitions),
             producers=",".join(map(str, producers)),
             **shared,
         )
 
-    return markers
+    return batches
 
 
 def _log_dirs(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
@@ -142,7 +141,7 @@ def log_dir_row(log_dir: LogDir, options: DetectOptions) -> dict[str, object]:
     """A row of `Facts.log_dirs`: what manifest and options say of a copied log directory."""
     copied = log_dir.copied
     timeout_ms = options.max_transaction_timeout or log_dir.transaction_max_timeout_ms or DEFAULT_MAX_TIMEOUT_MS
-    partitions = options.coordinator_partitions or log_dir.transaction_state_partitions or DEFAULT_PARTITIONS
+    partitions = options.coordinator_partitions or log_dir.transaction_state_partitions
     return {
         "cluster": log_dir.cluster,
         "broker": log_dir.broker,

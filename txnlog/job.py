@@ -83,6 +83,7 @@ def run_in(
                 facts = _with_memory(found, store, clusters)
                 detection = detect(facts, _thresholds(options), settled, options.as_of)
                 _check_times(options, detection)
+                _check_coordinators(options, detection)
             # What is written depends on what is there: no other job may come in between.
             if not store.has_new_tables:
                 writing.enter_context(only_writer(store.root))
@@ -157,6 +158,20 @@ def _check_times(options: DetectOptions, detection: Detection) -> None:
         )
 
 
+def _check_coordinators(options: DetectOptions, detection: Detection) -> None:
+    """A wrong number of coordinator partitions would make missing ones invisible: the ids show where they belong."""
+    wrong = detection.clusters.where("size(contradicting_ids) > 0").head()
+    if wrong is not None:
+        counts = wrong["possible_counts"] or []
+        possible = f"; the ids allow {', '.join(map(str, counts[:5]))}" if counts else ""
+        raise DumpError(
+            f"{options.dump}: __transaction_state of {wrong['cluster']} is said to have {wrong['stated_count']}"
+            f" partitions, but would then hold these ids in others than it does:"
+            f" {', '.join(wrong['contradicting_ids'])}{possible}: correct transaction_state_partitions in {MANIFEST},"
+            " or --coordinator-partitions"
+        )
+
+
 def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -> Figures:
     """What `txnlog metrics` reads without Spark, which cannot read tables in a catalog."""
 
@@ -173,7 +188,9 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
     return dataclasses.replace(
         facts,
         remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
-        sightings=seen.select(*OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at"),
+        sightings=seen.select(
+            *OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at", "topic_id", "action", "reason"
+        ),
     )
 
 

@@ -108,7 +108,7 @@ def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detec
 
 
 def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
-    known = producer_ids(states).withColumn("known_since", instant(F.col("known_since")))
+    known = producer_ids(states).withColumn("known_since", instant(F.col("known_since"))).drop("born_at")
     before = store.read(TRANSACTIONAL_IDS, clusters)
     news = known.join(before, list(TRANSACTIONAL_IDS.key), "left_anti").withColumn(OPERATION, F.lit(UPSERT))
     if not news.isEmpty():
@@ -130,8 +130,14 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     times = as_of_range(detection.times)
     copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
     coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
-    expected = facts.log_dirs.groupBy("cluster").agg(
-        F.max("coordinator_partitions").alias("coordinator_partitions"), F.max("cluster_id").alias("cluster_id")
+    expected = (
+        facts.log_dirs.groupBy("cluster")
+        .agg(F.max("cluster_id").alias("cluster_id"))
+        .join(
+            detection.clusters.select("cluster", F.col("partition_count").cast("int").alias("coordinator_partitions")),
+            ["cluster"],
+            "left",
+        )
     )
     late = F.coalesce("late", F.lit(True))
     results = found.groupBy("cluster").agg(
@@ -145,7 +151,9 @@ def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
     joined = inputs
     for part in (times, copies, coordinators, expected, results):
         joined = joined.join(part, ["cluster"], "left")
-    missing = F.col("coordinator_partitions") - F.coalesce("coordinators", F.lit(0))
+    # 0 where their number is not known: older tables take no null.
+    joined = joined.withColumn("coordinator_partitions", F.coalesce("coordinator_partitions", F.lit(0)))
+    missing = F.greatest(F.col("coordinator_partitions") - F.coalesce("coordinators", F.lit(0)), F.lit(0))
     return joined.withColumn("coordinator_partitions_missing", missing.cast("int")).drop("coordinators")
 
 

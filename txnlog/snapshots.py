@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog import __version__
-from txnlog.detection.coordinator import COORDINATOR_TOPIC
+from txnlog.detection.copies import COORDINATOR_TOPIC
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.detection.snapshots import dated_copies, latest_producers, latest_states
 from txnlog.settle import settled_unless_empty

@@ -26,6 +26,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="only what `txnlog verify` has found STILL_STUCK within that time, e.g. 10m",
     )
+    parser.add_argument(
+        "--include-accepted",
+        metavar="CAUSE",
+        action="append",
+        default=[],
+        help="also what `detect --accept-compacted-history` marked and would have this cause, such as"
+        " COORDINATOR_UNKNOWN: apart, under a warning, as it may be committed data; may be repeated",
+    )
 
 
 def _run(parsed: argparse.Namespace) -> None:
@@ -37,7 +45,20 @@ def _run(parsed: argparse.Namespace) -> None:
         if len(stuck) < len(found):
             print(_left_out(len(found) - len(stuck), len(found), parsed), file=sys.stderr)
         found = stuck
-    sys.stdout.write(abort_list.rendered(found, parsed.format, parsed.broker_version == "older"))
+    older = abort_list.count_without_proofs(root)
+    if older:
+        print(
+            f"txnlog: {older} open candidates are left out: an older txnlog judged them without proofs. Run txnlog"
+            " detect on a dump to judge them anew",
+            file=sys.stderr,
+        )
+    is_older = parsed.broker_version == "older"
+    more = abort_list.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
+    if parsed.format != "sh":
+        sys.stdout.write(abort_list.rendered(found, parsed.format, is_older))
+        return
+    script = abort_list.rendered(found, "sh", is_older)
+    sys.stdout.write((script or abort_list.HEADER) + abort_list.accepted_part(more, is_older) if more else script)
 
 
 def _left_out(count: int, of: int, parsed: argparse.Namespace) -> str:

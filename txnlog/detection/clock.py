@@ -1,7 +1,8 @@
-"""When data was really appended. Its own timestamps are the producer's clock; a broker's clock bounds them.
+"""When data was appended, by brokers' clocks: a producer may write any time into its batches.
 
-A batch was appended after what a broker stamped before it in the same log (markers, LogAppendTime, the topics that
-coordinators write), before what a broker stamped after it, and not before the coordinator handed out its producer id.
+Bounds come from what a broker dated before and after a batch in the same log (markers, LogAppendTime, the topics that
+coordinators write), from when the coordinator handed out the producer id, from the times of files that do not change
+any more, and from earlier dumps. Where bounds contradict each other a clock was set, and none of them is believed.
 """
 
 from __future__ import annotations
@@ -10,119 +11,177 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
-
-# Only a marker of the epoch that the coordinator prepared can be one of several of the same epoch.
-NEEDS_NEIGHBOURS = "listing.prepared IS NOT NULL AND last_marker.producer_epoch = listing.prepared.epoch"
+from txnlog.detection.times import LOG_DIR
 
 
-def with_bounds(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
-    """Add the brokers' times around each open transaction: what its own file knows, and the files before and behind.
+def with_bounds(
+    transactions: DataFrame, runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int
+) -> DataFrame:
+    """Add the brokers' times around each open transaction: from its own file, and from those before and after it.
 
     `stamp_before_start`, `stamp_before` (its last batch) and `stamp_after` (that), ms; null where there are none.
+    `complete_at` (ms): when its last batch was on the broker's disk at the latest, by a file that has not changed
+    since; null where no file says so.
     """
     is_before = F.expr("if(first_part IS NULL, next_part <= start_offset, part < first_part)")
-    is_behind = F.expr("part > coalesce(last_part, start_offset)")
+    is_after = F.expr("part > coalesce(last_part, start_offset)")
     is_before_last = F.expr("if(last_part IS NULL, next_part <= last_batch_offset, part < last_part)")
+    holds_it = F.expr("if(is_snapshot, part > last_batch_offset, part >= last_part)")
     bounds = (
         transactions.select(*KEY, "start_offset", "last_batch_offset", "first_part", "last_part")
-        .join(_files(runs, copies), [*PARTITION], "inner")
+        .join(_files(runs, files, copies, clock_skew_ms), [*PARTITION], "inner")
         .groupBy(*KEY)
         .agg(
             F.max(F.when(is_before, F.col("latest"))).alias("before_files_start"),
             F.max(F.when(is_before_last, F.col("latest"))).alias("before_files"),
-            F.min(F.when(is_behind, F.col("earliest"))).alias("behind_files"),
+            F.min(F.when(is_after, F.col("earliest"))).alias("after_files"),
+            F.min(F.when(holds_it, F.col("complete_at"))).alias("complete_at"),
         )
     )
     return (
         transactions.join(F.broadcast(bounds), [*KEY], "left")
-        .withColumn("stamp_before_start", F.greatest("stamp_before_start", "before_files_start"))
-        .withColumn("stamp_before", F.greatest("stamp_before", "before_files"))
-        .withColumn("stamp_after", F.least("stamp_after", "behind_files"))
-        .drop("first_part", "last_part", "before_files_start", "before_files", "behind_files")
+        .withColumns(
+            {
+                "stamp_before_start": F.greatest("stamp_before_start", "before_files_start"),
+                "stamp_before": F.greatest("stamp_before", "before_files"),
+                "stamp_after": F.least("stamp_after", "after_files"),
+            }
+        )
+        .drop("first_part", "last_part", "before_files_start", "before_files", "after_files")
     )
 
 
-def _files(runs: DataFrame, copies: DataFrame) -> DataFrame:
-    """The files of the chosen copies: where each begins, where the next one does, and the brokers' times in it."""
+def _files(runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """The segments of the chosen copies and their snapshots: where each begins, brokers' times in it, its own time."""
     order = Window.partitionBy(*PARTITION).orderBy("part")
-    return (
+    chosen = F.broadcast(copies.select(*COPY))
+    dated = files.transform(_with_file_times, clock_skew_ms)
+    segments = (
         runs.where("fact = 'sums'")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .join(chosen, [*COPY], "left_semi")
         .select(
-            *PARTITION,
+            *COPY,
+            "file",
             "part",
             F.lead("part").over(order).alias("next_part"),
             F.col("stamp_before_start").alias("latest"),
             F.col("stamp_after").alias("earliest"),
         )
+        .join(dated.select(*COPY, "file", "written_at"), [*COPY, "file"], "left")
+        # A sealed segment never changes again. The active one can grow between its stat and its reading.
+        .withColumn("complete_at", F.when(F.expr("next_part IS NOT NULL"), F.col("written_at")))
+        .withColumn("is_snapshot", F.lit(False))
     )
+    snapshots = (
+        dated.where("kind = 'producer_snapshot' AND problem IS NULL")
+        .join(chosen, [*COPY], "left_semi")
+        .select(*PARTITION, F.col("base_offset").alias("part"), F.col("written_at").alias("complete_at"))
+        .withColumn("is_snapshot", F.lit(True))
+    )
+    return segments.drop("broker", "log_dir", "file", "written_at").unionByName(snapshots, allowMissingColumns=True)
 
 
-def with_neighbours(transactions: DataFrame, markers: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """Add `neighbour_markers`: how many markers the last row of neighbours of each transaction got here.
+def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """Add `written_at` (ms): a file's modification time where the copy kept it.
 
-    `markers` are rows of `BatchRow`: at least the markers of those that `NEEDS_NEIGHBOURS` names.
+    A copy that keeps times has no file that is older than what a broker dated in it, and has some that prove it.
     """
-    pairs = transactions.where(NEEDS_NEIGHBOURS).select(
-        *KEY, F.col("listing.prepared.epoch").alias("producer_epoch"), "neighbours_from"
-    )
-    counted = (
-        markers.where(f"crc_valid AND {IS_MARKER}")
-        .where(within_calendar("max_timestamp").isNotNull())
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .join(F.broadcast(pairs), [*KEY, "producer_epoch"], "inner")
-        .where(F.col("max_timestamp") >= F.col("neighbours_from") - clock_skew_ms)
-        .groupBy(*KEY)
-        .agg(F.count("*").alias("neighbour_markers"))
-    )
-    return transactions.join(F.broadcast(counted), [*KEY], "left").withColumn(
-        "neighbour_markers", F.coalesce("neighbour_markers", F.lit(0))
+    modified = F.when(~F.coalesce("is_text", F.lit(False)), F.unix_millis("modified"))
+    is_older = F.col("own_time") + clock_skew_ms < F.col("broker_timestamp")
+    is_sound = F.col("own_time") + clock_skew_ms >= F.col("broker_timestamp")
+    everything = Window.partitionBy(*LOG_DIR)
+    keeps_times = (F.count_if(is_older).over(everything) == 0) & (F.count_if(is_sound).over(everything) > 0)
+    return files.withColumn("own_time", F.when(modified > 0, modified)).withColumn(
+        "written_at", F.when(keeps_times, F.col("own_time"))
     )
 
 
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
-    """Add `seen_at` (ms): when an earlier dump first showed the same transaction with the same batches."""
+    """Add what earlier dumps showed of the same transaction.
+
+    `seen_at` (ms): when a dump first showed it with the same batches. `kept_by`: the reason of the latest dump that
+    proved it committed (KEEP), of the same topic id as far as both are known. A KEEP stays until it is disproved.
+    """
     if sightings is None:
-        return transactions.withColumn("seen_at", F.lit(None).cast("bigint"))
-    same = [*KEY, "start_offset", "batches", "bytes"]
-    earlier = sightings.join(F.broadcast(transactions.select(*same, "as_of")), same, "inner").where("seen_at < as_of")
-    return transactions.join(earlier.groupBy(*same).agg(F.min("seen_at").alias("seen_at")), same, "left")
+        nothing = {"seen_at": F.lit(None).cast("bigint"), "kept_by": F.lit(None).cast("string")}
+        return transactions.withColumns(nothing)
+    is_same_topic = F.coalesce(F.col("topic_id") == F.col("seen_topic_id"), F.lit(True))
+    is_same = F.expr("batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of")
+    is_kept = F.col("seen_action") == "KEEP"
+    earlier = (
+        sightings.withColumnsRenamed(
+            {"batches": "seen_batches", "bytes": "seen_bytes", "topic_id": "seen_topic_id", "action": "seen_action"}
+        )
+        .select(*KEY, "start_offset", "seen_at", "seen_batches", "seen_bytes", "seen_topic_id", "seen_action", "reason")
+        .join(
+            F.broadcast(transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of")),
+            [*KEY, "start_offset"],
+            "inner",
+        )
+        .where(is_same_topic)
+        .groupBy(*KEY, "start_offset")
+        .agg(
+            F.min(F.when(is_same, F.col("seen_at"))).alias("seen_at"),
+            F.max_by(F.when(is_kept, F.col("reason")), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
+        )
+    )
+    return transactions.join(earlier, [*KEY, "start_offset"], "left")
 
 
 def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """Add when the transaction was last written to, as far as it can be known (ms).
+    """Add when the transaction was written, as far as brokers' clocks bound it (ms).
 
-    `timestamps_trusted`: the producer's times agree with the broker's around them. `last_activity`: the time that the
-    age counts from; where the producer's cannot be trusted, the latest time that a broker's clock puts before it.
-    `appended_by`: a time before which the last batch was certainly written, at the latest when an earlier dump showed
-    it (`seen_at`). `started_after`: one after which the first batch was.
+    `started_after`: its first batch was not in the log before; `known_before`: the same of its last batch. Only
+    brokers' clocks say so, and both are null where their times contradict each other or are missing.
+    `timestamps_trusted`: the producer's times lie within the bounds; `last_activity` is then what the producer says,
+    else the latest time by a broker that lies before. `appended_by`: its last batch was in the log by then, as
+    far as the producer or, where that is not believed, a broker says; `is_bounded`: a broker says so.
     """
-    agrees = (
-        F.expr("last_timestamp >= 0")
-        & (F.col("last_timestamp") <= F.col("as_of") + clock_skew_ms)
-        & F.coalesce(F.col("last_timestamp") >= F.col("known_before") - clock_skew_ms, F.lit(True))
-        & F.coalesce(F.col("last_timestamp") <= F.col("stamp_after") + clock_skew_ms, F.lit(True))
-    )
-    start_agrees = F.expr("first_timestamp >= 0 AND first_timestamp <= last_timestamp")
-    trusted = F.col("timestamps_trusted")
+    own = F.when(F.col("is_log_append_time"), F.col("last_timestamp"))
+    after = F.greatest(F.col("lower"), F.when(F.col("is_log_append_time") & (F.col("batches") == 1), own))
+    first = F.greatest("stamp_before_start", "known_since", F.when(F.col("batches") == 1, own))
+    contradicts = (F.col("lower") > F.col("upper") + clock_skew_ms) | (F.col("lower") > F.col("as_of") + clock_skew_ms)
     return (
-        transactions.withColumn("known_before", F.greatest("stamp_before", "known_since"))
-        .withColumn("timestamps_trusted", F.coalesce(F.col("is_log_append_time") | agrees, F.lit(False)))
-        .withColumn("last_activity", _either(trusted, F.col("last_timestamp"), F.col("known_before")))
-        .withColumn("appended_by", _either(trusted, F.col("last_timestamp"), F.least("stamp_after", "seen_at")))
-        .withColumn(
-            "started_after",
-            _either(
-                trusted & start_agrees,
-                F.col("first_timestamp") - clock_skew_ms,
-                F.greatest("stamp_before_start", "known_since") - clock_skew_ms,
-            ),
+        transactions.withColumns(
+            {
+                "lower": F.greatest("stamp_before", "known_since"),
+                "upper": F.least("stamp_after", "complete_at", "seen_at", own),
+            }
         )
+        .withColumn("clocks_contradict", F.coalesce(contradicts, F.lit(False)))
+        .withColumns(
+            {
+                "bounded_by": _unless_contradicted("upper"),
+                "known_before": F.when(~F.col("clocks_contradict"), after),
+                "started_after": F.when(~F.col("clocks_contradict"), first - clock_skew_ms),
+                "timestamps_trusted": F.coalesce(F.col("is_log_append_time") | _agrees(clock_skew_ms), F.lit(False)),
+            }
+        )
+        .withColumns(
+            {
+                "last_activity": F.when(F.col("timestamps_trusted"), F.col("last_timestamp")).otherwise(
+                    F.col("known_before")
+                ),
+                "appended_by": F.when(F.col("timestamps_trusted"), F.col("last_timestamp")).otherwise(
+                    F.col("bounded_by")
+                ),
+                "is_bounded": F.col("bounded_by").isNotNull(),
+            }
+        )
+        .drop("lower", "upper", "bounded_by")
     )
 
 
-def _either(condition: Column, if_true: Column, otherwise: Column) -> Column:
-    return F.when(condition, if_true).otherwise(otherwise)
+def _unless_contradicted(name: str) -> Column:
+    return F.when(~F.col("clocks_contradict"), F.col(name))
+
+
+def _agrees(clock_skew_ms: int) -> Column:
+    """Whether the producer's time of the last batch can be the broker's, too."""
+    return (
+        F.expr("last_timestamp >= 0 AND NOT clocks_contradict")
+        & (F.col("last_timestamp") <= F.col("as_of") + clock_skew_ms)
+        & F.coalesce(F.col("last_timestamp") >= F.col("lower") - clock_skew_ms, F.lit(True))
+        & F.coalesce(F.col("last_timestamp") <= F.col("upper") + clock_skew_ms, F.lit(True))
+    )

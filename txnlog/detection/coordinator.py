@@ -5,10 +5,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from txnlog.detection.copies import COORDINATOR_TOPIC
 from txnlog.detection.times import within_calendar
 
-COORDINATOR_TOPIC = "__transaction_state"
 ID = ("cluster", "transactional_id")
+# A new producer id starts with an Empty record at epoch 0, before its producer can write anything
+# (`TransactionMetadata.prepareProducerIdRotation`). Any later start of its producer raises the epoch.
+IS_BIRTH = "state = 'Empty' AND producer_epoch = 0"
 # A transaction of an id, from its first Ongoing record to its Complete record.
 IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
 
@@ -34,7 +37,9 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
     """One row per coordinator partition in the dump.
 
     `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
-    itself is missing. `whole_from` is the time (ms) of the first such record, 0 where the log is whole from its start.
+    itself is missing. `whole_from` is the time (ms) from which on that holds, 0 where the log is whole from its start:
+    the later one of what the first such record says and of its batch, as a Complete* record carries the time of its
+    preparation (`TransactionMetadata.prepareComplete`), possibly long before it was appended.
     `certain_from_offset`: an id's record from there on is its current state, and nothing hides a later one.
     """
     # A copy without an end is one that could not be opened: missing.
@@ -49,7 +54,7 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
     place = ["cluster", "coordinator_partition"]
     end_is_missing = F.expr(
         "tail_producer_id IS NOT NULL OR high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL"
-        " OR longest_log_end_offset > log_end_offset OR damaged_to > log_end_offset"
+        " OR longest_log_end_offset > log_end_offset OR damaged_to > log_end_offset OR epochs_to > log_end_offset"
     )
     damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
@@ -65,34 +70,41 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
             "whole_from_offset",
             "certain_from_offset",
             F.col("as_of").alias("coordinator_as_of"),
+            F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),
             "copy_from",
             "copy_to",
         )
         .withColumnsRenamed({"copy_from": "coordinator_copy_from", "copy_to": "coordinator_copy_to"})
     )
+    written = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     first = (
         states.join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
         .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
         .groupBy(*place)
-        .agg(F.min_by("last_update_timestamp", "offset").alias("first_time"))
+        .agg(F.min_by(written, "offset").alias("first_time"))
     )
     whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
     return coverage.join(first, place, "left").withColumn("whole_from", whole_from).drop("first_time")
 
 
 def producer_ids(states: DataFrame) -> DataFrame:
-    """Whose each producer id is: one row per (producer id, transactional id) that any record names.
+    """Which transactional id each producer id belongs to: one row per pair that any record names.
 
     An id changes its producer id when the epochs are used up, so the ones before and after count as well.
+    `known_since` (ms) is the earliest record that names it, `born_at` the one that gave it out (`IS_BIRTH`).
     """
     named = F.array_distinct(F.array("producer_id", "previous_producer_id", "next_producer_id"))
+    born_at = F.when(F.expr(IS_BIRTH), F.col("last_update_timestamp"))
     return (
         states.where("transactional_id IS NOT NULL AND producer_id IS NOT NULL AND problem IS NULL")
-        .select(*ID, "coordinator_partition", "last_update_timestamp", F.explode(named).alias("producer_id"))
-        .where("producer_id >= 0")
-        .groupBy("cluster", "producer_id", "transactional_id", "coordinator_partition")
-        .agg(F.min("last_update_timestamp").alias("known_since"))
+        .withColumns({"named": F.explode(named), "born_at": born_at})
+        .where("named >= 0")
+        .groupBy("cluster", F.col("named").alias("producer_id"), "transactional_id", "coordinator_partition")
+        .agg(
+            F.min("last_update_timestamp").alias("known_since"),
+            F.min(F.when(F.expr("named = producer_id"), F.col("born_at"))).alias("born_at"),
+        )
     )
 
 
@@ -149,13 +161,28 @@ def current_states(history: DataFrame) -> DataFrame:
     )
 
 
+def births(history: DataFrame, coverage: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id) that was given out within the range of whole records.
+
+    Nothing of it was written before. `is_born_in_range` is true.
+    """
+    place = ["cluster", "coordinator_partition"]
+    return (
+        history.where(IS_BIRTH)
+        .join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
+        .where("offset >= whole_from_offset")
+        .groupBy(*ID, "producer_id")
+        .agg(F.lit(True).alias("is_born_in_range"))
+    )
+
+
 def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     """One row per (producer id, partition): the last transaction of the producer id that listed the partition.
 
-    `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. Transactions that end with the
-    same epoch within twice the clock skew of one another form a row of neighbours: a marker of that epoch cannot be
-    told from the others' by its time. `neighbours` counts the last such row, `neighbours_from` is its first time, and
-    `row_number` its number. `committed` is the last of all these transactions that was committed.
+    `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. `committed` is the last of these
+    transactions that was committed and has ended. Transactions of one epoch that end within twice the clock skew of
+    one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
+    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided.
     """
     pair = ["cluster", "producer_id", "transactional_id", "topic", "partition"]
     per_transaction = (
@@ -174,27 +201,33 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     same_epoch = F.lag("prepared.epoch").over(order) == F.col("prepared.epoch")
     pause = F.col("prepared.timestamp") - F.lag("prepared.ended_timestamp").over(order)
-    starts_row = (~F.coalesce(same_epoch & (pause <= 2 * clock_skew_ms), F.lit(False))).cast("int")
+    starts_group = (~F.coalesce(same_epoch & (pause <= 2 * clock_skew_ms), F.lit(False))).cast("int")
+    is_commit = F.expr("prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL")
+    last = F.struct("prepared", "last_record", "listed_offset", "client_transaction_version")
     return (
-        per_transaction.withColumn("row_number", F.sum(starts_row).over(up_to_here))
-        .groupBy(*pair, "row_number")
+        per_transaction.withColumn("group", F.sum(starts_group).over(up_to_here))
+        .groupBy(*pair, "group")
         .agg(
-            F.count("*").alias("neighbours"),
-            F.min("prepared.timestamp").alias("neighbours_from"),
-            F.max(F.when(F.col("prepared.state") == "PrepareCommit", _commit())).alias("committed"),
-            F.max_by(
-                F.struct("prepared", "last_record", "listed_offset", "client_transaction_version"),
-                "listed_offset",
-            ).alias("listing"),
+            F.max_by(last, "listed_offset").alias("listing"),
+            F.max_by(F.when(is_commit, _commit()), F.when(is_commit, F.col("listed_offset"))).alias("committed"),
+            F.count_if(is_commit).alias("commits_in_group"),
+            F.min("prepared.timestamp").alias("group_from"),
         )
-        .transform(_last_row, pair)
+        .transform(_latest, pair)
     )
 
 
-def _last_row(rows: DataFrame, pair: list[str]) -> DataFrame:
-    last = F.struct("row_number", "neighbours", "neighbours_from", "listing")
-    latest = [F.max_by(last, "row_number").alias("last"), F.max("committed").alias("committed")]
-    return rows.groupBy(*pair).agg(*latest).select(*pair, "last.*", "committed")
+def _latest(groups: DataFrame, pair: list[str]) -> DataFrame:
+    has_commit = F.col("committed").isNotNull()
+    of_commit = F.struct("committed", "commits_in_group", "group_from")
+    return (
+        groups.groupBy(*pair)
+        .agg(
+            F.max_by("listing", "group").alias("listing"),
+            F.max_by(F.when(has_commit, of_commit), F.when(has_commit, F.col("group"))).alias("commits"),
+        )
+        .select(*pair, "listing", "commits.*")
+    )
 
 
 def _commit() -> Column:
@@ -203,6 +236,8 @@ def _commit() -> Column:
         "prepared.epoch",
         "prepared.timestamp",
         "prepared.ended_timestamp",
+        "prepared.file",
+        "prepared.position",
         "client_transaction_version",
     )
 

@@ -10,8 +10,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 NOTHING_FOLLOWS = 2**63 - 1
+# Whose batch a tail starts that is too short to say it.
+UNKNOWN_PRODUCER_ID = -2
 # Segments below the newest producer snapshot. Those that cannot be read have `damaged_to`.
 IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
+COORDINATOR_TOPIC = "__transaction_state"
+IS_COORDINATOR = f"topic = '{COORDINATOR_TOPIC}'"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
 
@@ -37,6 +41,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     return (
         logs.join(_offsets_of(checkpoints), [*COPY], "left")
         .join(_topic_ids(files), [*COPY], "left")
+        .join(_epochs(files), [*COPY], "left")
         .transform(_with_snapshots, files)
         .withColumn("log_start_offset", F.greatest("first_base_offset", F.coalesce("log_start_checkpoint", F.lit(0))))
     )
@@ -57,6 +62,7 @@ def chosen_copies(copies: DataFrame) -> DataFrame:
         copies.withColumn("rank", F.row_number().over(ranked))
         .withColumn("copies", F.count("*").over(everything).cast("int"))
         .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
+        .withColumn("lowest_base_offset", F.min("first_base_offset").over(everything))
         .withColumn("text_epoch", F.max(F.when(F.col("is_text"), F.col("last_leader_epoch"))).over(everything))
         .withColumn("text_is_newer", F.expr("NOT is_text AND coalesce(text_epoch > last_leader_epoch, false)"))
         .withColumn("next_is_text", F.lead("is_text").over(ranked))
@@ -124,6 +130,15 @@ def _offsets_of(checkpoints: DataFrame) -> DataFrame:
 def _topic_ids(files: DataFrame) -> DataFrame:
     named = files.where("kind = 'partition_metadata' AND topic IS NOT NULL")
     return named.groupBy(*COPY).agg(F.max("topic_id").alias("topic_id"))
+
+
+def _epochs(files: DataFrame) -> DataFrame:
+    """Where the first and the last epoch of `leader-epoch-checkpoint` start: a broker keeps them within its log.
+
+    It moves the first one up to the log start (`LeaderEpochFileCache.truncateFromStart`).
+    """
+    named = files.where("kind = 'leader_epoch_checkpoint' AND topic IS NOT NULL AND problem IS NULL")
+    return named.groupBy(*COPY).agg(F.min("first_offset").alias("epochs_from"), F.max("last_offset").alias("epochs_to"))
 
 
 def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.coordinator import current_states, histories, listings, producer_ids
+from txnlog.detection.coordinator import births, current_states, histories, listings, producer_ids
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.times import within_calendar
 
@@ -15,7 +15,7 @@ PRODUCER = ("cluster", "producer_id")
 def with_owner(transactions: DataFrame, states: DataFrame, coverage: DataFrame) -> DataFrame:
     """Add whose the producer id is: `transactional_ids`, `owners`, and the one `transactional_id` where it is one.
 
-    `known_since` (ms) is when the coordinator handed out the producer id; null unless its log is whole from the start.
+    `known_since` (ms) is when the coordinator gave the producer id out; null where no record says so.
     """
     whole = coverage.where("whole_from = 0").select("cluster", "coordinator_partition", F.lit(True).alias("is_whole"))
     owners = (
@@ -28,7 +28,7 @@ def with_owner(transactions: DataFrame, states: DataFrame, coverage: DataFrame) 
             F.min("transactional_id").alias("transactional_id"),
             F.count_distinct("transactional_id").alias("owners"),
             F.min("coordinator_partition").alias("coordinator_partition"),
-            F.min(F.when(F.col("is_whole"), F.col("known_since"))).alias("known_since"),
+            F.coalesce(F.min("born_at"), F.min(F.when(F.col("is_whole"), F.col("known_since")))).alias("known_since"),
         )
     )
     return transactions.join(F.broadcast(owners), [*PRODUCER], "left")
@@ -39,7 +39,8 @@ def with_coordinator(
 ) -> DataFrame:
     """Add the id's current state, the last transaction that listed the partition, and how far its log can be believed.
 
-    For a producer id that nobody knows every coordinator partition counts: the earliest copy, the latest start.
+    For a producer id that no coordinator knows every coordinator partition counts: the earliest copy, the latest start.
+    `is_born_in_range`: the range of whole records has the one that gave the producer id out: nothing is before it.
     """
     ids = transactions.where("transactional_id IS NOT NULL")
     history = histories(states, ids)
@@ -50,25 +51,33 @@ def with_coordinator(
             ["cluster", "transactional_id", "producer_id", "topic", "partition"],
             "left",
         )
+        .join(F.broadcast(births(history, coverage)), ["cluster", "transactional_id", "producer_id"], "left")
         .join(F.broadcast(coverage), ["cluster", "coordinator_partition"], "left")
-        .join(F.broadcast(_all_coordinators(coverage, clusters)), ["cluster"], "left")
+        .join(F.broadcast(all_coordinators(coverage, clusters)), ["cluster"], "left")
     )
     nobody = F.col("transactional_id").isNull()
-    for name in ("coordinator_as_of", "coordinator_copy_from", "whole_from", "coordinator_is_text"):
-        owned = owned.withColumn(name, F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)))
-    return owned
+    names = (
+        "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
+        "coordinator_is_text", "unexplained_commits",
+    )  # fmt: skip
+    return owned.withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
 
 
-def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
-    """One row per cluster: what holds for all partitions of `__transaction_state` together, and which are missing."""
-    everything = F.expr("transform(sequence(0, coordinator_partitions - 1), each -> int(each))")
+def all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
+    """One row per cluster: what holds for all partitions of `__transaction_state` together, and which are missing.
+
+    `missing_coordinators` is null where their number is neither stated nor proved by the ids (`partition_counts`).
+    """
+    everything = F.expr("transform(sequence(0, partition_count - 1), each -> int(each))")
     every_whole = F.count_if(F.col("whole_from").isNull()) == 0
     sums = coverage.groupBy("cluster").agg(
         F.collect_set("coordinator_partition").alias("present"),
         F.min("coordinator_as_of").alias("all_coordinator_as_of"),
+        F.bool_and("coordinator_as_of_is_plausible").alias("all_coordinator_as_of_is_plausible"),
         F.min("coordinator_copy_from").alias("all_coordinator_copy_from"),
         F.when(every_whole, F.max("whole_from")).alias("all_whole_from"),
         F.bool_or("coordinator_is_text").alias("all_coordinator_is_text"),
+        F.sum("unexplained_commits").alias("all_unexplained_commits"),
         # A gap that no cleaner explains may hide the record that names the producer id.
         (F.count_if(F.expr("certain_from_offset IS NULL OR certain_from_offset > 0")) == 0).alias(
             "all_coordinators_certain"
@@ -78,7 +87,8 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     return (
         clusters.join(sums, ["cluster"], "left")
         .withColumn("missing_coordinators", F.array_sort(F.array_except(everything, F.coalesce("present", none))))
-        .drop("present", "coordinator_partitions", "transaction_max_timeout_ms")
+        .drop("present", "partition_count", "stated_count", "possible_counts", "contradicting_ids")
+        .drop("transaction_max_timeout_ms")
     )
 
 

@@ -9,31 +9,35 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.clock import NEEDS_NEIGHBOURS, with_activity, with_bounds, with_neighbours, with_sightings
+from txnlog.detection.clock import with_activity, with_bounds, with_sightings
+from txnlog.detection.commits import needs_markers, with_commit_markers, with_missing_records
 from txnlog.detection.coordinator import chosen_states, coordinator_coverage
 from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
+from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.replay import open_transactions
 from txnlog.detection.times import LOG_DIR, copy_times
-from txnlog.detection.verdicts import Thresholds, with_verdicts
+from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
-    `runs` are rows of `ReplayRow`. `markers` gives back rows of `BatchRow`: at least all markers of the open
-    transactions (columns of `COPY` and producer_id) that it is given, from the whole log.
+    `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
+    open transactions (columns of `COPY` and producer_id) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
-    transaction_max_timeout_ms and coordinator_partitions. `remembered` has (cluster, producer_id, transactional_id)
+    transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
+    `remembered` has (cluster, producer_id, transactional_id)
     of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
-    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms).
+    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms),
+    topic_id, action and reason.
     """
 
     runs: DataFrame
-    markers: Callable[[DataFrame], DataFrame]
+    batches: Callable[[DataFrame], DataFrame]
     transaction_states: DataFrame
     producer_snapshots: DataFrame
     aborted_transactions: DataFrame
@@ -52,6 +56,7 @@ class Detection:
     copies: DataFrame
     coverage: DataFrame
     times: DataFrame
+    clusters: DataFrame
 
 
 Settle = Callable[[DataFrame], DataFrame]
@@ -71,32 +76,35 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         copies = chosen.result()
     states = chosen_states(facts.transaction_states, copies)
     readable = states.where("problem IS NULL")
-    coverage = settle(coordinator_coverage(states, copies, times))
-    clusters = settle(_clusters(facts.log_dirs))
+    clusters = settle(partition_counts(states, copies, _clusters(facts.log_dirs)))
+    coverage = settle(
+        coordinator_coverage(states, copies, times).transform(
+            with_missing_records, clusters, facts.runs, states, copies, skew_ms
+        )
+    )
     found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
     placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
-    neighbours = facts.markers(known.where(NEEDS_NEIGHBOURS).select(*COPY, "producer_id"))
-    dated = settle(
-        known.transform(with_bounds, facts.runs, copies)
-        .transform(with_neighbours, neighbours, copies, skew_ms)
+    batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id"))
+    proved = settle(
+        known.transform(with_bounds, facts.runs, facts.dump_files, copies, skew_ms)
+        .transform(with_commit_markers, batches, copies, skew_ms)
         .transform(with_sightings, facts.sightings)
         .transform(with_activity, skew_ms)
-    )
-    judged = settle(
-        dated.transform(with_index, facts.aborted_transactions, copies)
+        .transform(with_index, facts.aborted_transactions, copies)
         .transform(with_pending, facts.runs, copies, skew_ms)
         .transform(with_remembered, facts.remembered)
-        .transform(with_verdicts, thresholds)
+        .transform(with_proofs, thresholds)
     )
+    judged = settle(proved.transform(with_unproved, copies).transform(with_verdicts, thresholds))
     impact = held_back(judged, facts.runs, copies)
-    return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times)
+    return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times, clusters)
 
 
 def _clusters(log_dirs: DataFrame) -> DataFrame:
     return log_dirs.groupBy("cluster").agg(
         F.max("transaction_max_timeout_ms").alias("transaction_max_timeout_ms"),
-        F.max("coordinator_partitions").alias("coordinator_partitions"),
+        F.max("coordinator_partitions").alias("stated_count"),
     )
 
 
@@ -104,5 +112,5 @@ def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clu
     return (
         transactions.join(F.broadcast(copies), [*PARTITION], "inner")
         .join(F.broadcast(times), [*LOG_DIR], "left")
-        .join(F.broadcast(clusters.drop("coordinator_partitions")), ["cluster"], "left")
+        .join(F.broadcast(clusters.select("cluster", "transaction_max_timeout_ms")), ["cluster"], "left")
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.coordinator import COORDINATOR_TOPIC, ID, chosen_states
-from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.coordinator import ID, chosen_states
+from txnlog.detection.copies import COORDINATOR_TOPIC, COPY, PARTITION
 from txnlog.detection.producers import producer_states
 
 FIELDS = (

@@ -13,6 +13,9 @@ LOG_DIR = ("cluster", "broker", "log_dir")
 def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_ms: int) -> DataFrame:
     """One row per log directory: `as_of` (ms, what ages count from), `as_of_source`, and the window of the copy.
 
+    `as_of_is_plausible`: something in the broker's copy, by a broker's clock or a file's time, is at most `slack_ms`
+    older than that; null where nothing in it has a time.
+
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest evidence of time in the broker's copy counts. Where start or end of the copy are not known, the
     window reaches `slack_ms` beyond the one time that is.
@@ -27,7 +30,10 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
         .withColumn("as_of_source", _source(as_of))
         .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
         .withColumn("copy_to", F.coalesce(ended, F.col("as_of") + slack_ms))
-        .select(*LOG_DIR, "as_of", "as_of_source", "copy_from", "copy_to")
+        # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
+        # it, the copy is of another time.
+        .withColumn("as_of_is_plausible", F.col("as_of") <= evidence + slack_ms)
+        .select(*LOG_DIR, "as_of", "as_of_source", "as_of_is_plausible", "copy_from", "copy_to")
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from txnlog.report.find_hanging import of_latest_run
 from txnlog.report.output import as_csv, as_json, plain, printable
 from txnlog.report.reading import rows
 from txnlog.report.verified import ADDED
-from txnlog.tables.layout import ABORT_CANDIDATES, Root, columns_of
+from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, RUNS, Root, columns_of
 
 HEADER = """#!/usr/bin/env bash
 # Aborts of hanging transactions, found by txnlog in copied logs. Each discards the records it names.
@@ -19,14 +21,43 @@ set -euo pipefail
 """
 
 
+WARNING = """
+# ATTENTION: the evidence for the following is not complete. The records of __transaction_state from before them are
+# compacted away: each may be data that was committed and whose COMMIT marker was lost. An abort then destroys data that
+# an application was told is safe.
+"""
+
+
 def open_candidates(root: Root) -> list[dict[str, Any]]:
-    """The rows of `abort_candidates` that are OPEN."""
-    return rows(
-        root,
-        ABORT_CANDIDATES,
-        "status = 'OPEN' AND action = 'ABORT'",
-        "cluster, topic, partition, start_offset",
-    )
+    """The rows of `abort_candidates` that are OPEN and judged by rules that ask for proofs."""
+    return [row for row in _open(root) if is_judged_by_proofs(row)]
+
+
+def count_without_proofs(root: Root) -> int:
+    """How many OPEN candidates an older version has left: they are not offered until a dump is judged anew."""
+    return sum(not is_judged_by_proofs(row) for row in _open(root))
+
+
+def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
+    """Whether a candidate may be offered; tables of older versions lack the column."""
+    return (row.get("judged_by") or 0) >= RULES_GENERATION
+
+
+def _open(root: Root) -> list[dict[str, Any]]:
+    where, order = "status = 'OPEN' AND action = 'ABORT'", "cluster, topic, partition, start_offset"
+    return rows(root, ABORT_CANDIDATES, where, order)
+
+
+def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
+    """Rows of `open_transactions` of the latest runs that lack nothing but history, of these causes."""
+    found = rows(root, OPEN_TRANSACTIONS, "accepted = true AND action = 'UNDETERMINED'")
+    wanted = [row for row in found if row["wanted_cause"] in causes]
+    return of_latest_run(wanted, rows(root, RUNS, "true", "finished_at"))
+
+
+def accepted_part(found: list[dict[str, Any]], older_brokers: bool = False) -> str:
+    """The part of the script for rows that are aborted without whole evidence, under a warning."""
+    return (WARNING + "".join(_entry(row, older_brokers) for row in found)) if found else ""
 
 
 def rendered(found: list[dict[str, Any]], form: str, older_brokers: bool = False) -> str:

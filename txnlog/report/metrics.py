@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 import txnlog
 from txnlog.detection.causes import ACTION_OF, Action
 from txnlog.errors import OptionError
+from txnlog.report.abort_list import is_judged_by_proofs
 from txnlog.report.find_hanging import of_latest_run
 from txnlog.report.output import printable
 from txnlog.report.reading import rows
@@ -67,7 +68,11 @@ def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, 
     return Figures(
         runs,
         of_latest_run(read(OPEN_TRANSACTIONS, of_late), runs),
-        [row for row in read(ABORT_CANDIDATES, "status = 'OPEN'") if row["cluster"] in clusters],
+        [
+            row
+            for row in read(ABORT_CANDIDATES, "status = 'OPEN'")
+            if row["cluster"] in clusters and is_judged_by_proofs(row)
+        ],
         Counter(row["cluster"] for row in files if is_problem(row)),
     )
 

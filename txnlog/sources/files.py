@@ -195,17 +195,12 @@ def _damaged(file: DumpFile, problem: str) -> dict[str, Any]:
 def _small_file(file: DumpFile) -> dict[str, Any]:
     try:
         content = _content(file)
-        count, topic_id = _PARSERS[file.kind](content)
+        columns = _PARSERS[file.kind](content)
     except UnicodeDecodeError as error:
         return _damaged(file, f"byte {error.start}: not UTF-8")
     except FormatError as error:
         return _damaged(file, str(error))
-    return {
-        "bytes_parsed": len(content),
-        "size_in_bytes": len(content),
-        "batches": count,
-        "topic_id": topic_id,
-    }
+    return {"bytes_parsed": len(content), "size_in_bytes": len(content)} | columns
 
 
 def _content(file: DumpFile) -> bytes:
@@ -213,14 +208,30 @@ def _content(file: DumpFile) -> bytes:
     return small_content(file.path, LARGEST_OF_ENTRIES if of_entries else LARGEST_TEXT)
 
 
-_PARSERS: dict[FileKind, Callable[[bytes], tuple[int, str | None]]] = {
-    FileKind.PRODUCER_SNAPSHOT: lambda content: (len(snapshot_entries(content)), None),
-    FileKind.TRANSACTION_INDEX: lambda content: (len(aborted_transactions(content)), None),
-    FileKind.LEADER_EPOCH_CHECKPOINT: lambda content: (len(leader_epochs(content.decode())), None),
-    FileKind.OFFSET_CHECKPOINT: lambda content: (len(offset_checkpoints(content.decode())), None),
-    FileKind.PARTITION_METADATA: lambda content: (1, properties(content.decode()).get("topic_id")),
-    FileKind.META_PROPERTIES: lambda content: (len(properties(content.decode())), None),
-    FileKind.MANIFEST: lambda content: (1, None),
+def _epochs(content: bytes) -> dict[str, Any]:
+    """The last epoch, and where the first and the last one start."""
+    found = leader_epochs(content.decode())
+    if not found:
+        return {"batches": 0}
+    return {
+        "batches": len(found),
+        "first_offset": found[0].start_offset,
+        "last_offset": found[-1].start_offset,
+        "partition_leader_epoch": found[-1].epoch,
+    }
+
+
+_PARSERS: dict[FileKind, Callable[[bytes], dict[str, Any]]] = {
+    FileKind.PRODUCER_SNAPSHOT: lambda content: {"batches": len(snapshot_entries(content))},
+    FileKind.TRANSACTION_INDEX: lambda content: {"batches": len(aborted_transactions(content))},
+    FileKind.LEADER_EPOCH_CHECKPOINT: _epochs,
+    FileKind.OFFSET_CHECKPOINT: lambda content: {"batches": len(offset_checkpoints(content.decode()))},
+    FileKind.PARTITION_METADATA: lambda content: {
+        "batches": 1,
+        "topic_id": properties(content.decode()).get("topic_id"),
+    },
+    FileKind.META_PROPERTIES: lambda content: {"batches": len(properties(content.decode()))},
+    FileKind.MANIFEST: lambda content: {"batches": 1},
 }
 
 

@@ -6,7 +6,7 @@ import enum
 import gc
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,10 @@ PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})",
 # Kafka cuts the start of such a name so that it fits: it need not end in a partition.
 NOT_THE_LOG = re.compile(r".+\.[0-9a-f]{32}-(?P<what>future|delete|stray)|.+-(?P<old>delete)", re.DOTALL)
 OFFSET_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
+# A segment that was compressed, renamed or only begun when somebody copied it: `.log.gz`, `.log.part`, `.LOG`, `.log~`,
+# `(1).log`, and what rsync calls a file that it has not finished.
+NOT_AS_IT_WAS = re.compile(r"\.?(?P<offset>\d{20})(?:\.(?i:log)(?:[^A-Za-z].*)?| ?\(\d+\)\.log)", re.DOTALL)
+ALTERED = "a segment that is compressed, renamed or incomplete: copy it again as NUMBER.log"
 UNFINISHED = re.compile(r".*\.(deleted|cleaned|swap)", re.DOTALL)
 FULL_OFFSET_CHECKPOINTS = frozenset(
     {
@@ -225,12 +229,20 @@ def _walk(root: str) -> Iterator[DumpFile]:
             continue
         holds_a_log = any(_is_part_of_a_log(name) for name in folder.names)
         for entry in folder.files:
-            yield _file(entry, folder.relative, holds_a_log)
+            yield _file(entry, folder.relative, holds_a_log, folder.names)
 
 
 def _is_part_of_a_log(name: str) -> bool:
     """Whether a file of this name lies in a partition's directory: `broker-1` is a name that only looks like one."""
-    return name in IN_EVERY_LOG or OFFSET_NAME.fullmatch(name) is not None
+    return name in IN_EVERY_LOG or OFFSET_NAME.fullmatch(name) is not None or _altered_segment(name) is not None
+
+
+def _altered_segment(name: str) -> int | None:
+    """The offset in the name of a segment that cannot be read because it is compressed, renamed or incomplete."""
+    match = NOT_AS_IT_WAS.fullmatch(name)
+    if match is None or OFFSET_NAME.fullmatch(name) or UNFINISHED.fullmatch(name) or int(match["offset"]) >= 2**63:
+        return None
+    return int(match["offset"])
 
 
 def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFile:
@@ -251,7 +263,7 @@ def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFi
     )
 
 
-def _file(entry: Entry, directory: str, holds_a_log: bool) -> DumpFile:
+def _file(entry: Entry, directory: str, holds_a_log: bool, names: Collection[str]) -> DumpFile:
     relative = f"{directory}/{entry.name}" if directory else entry.name
     if entry.trouble not in (None, LINK, NO_FILE):
         return _unreadable(entry.path, relative, directory, entry.trouble or "")
@@ -260,6 +272,10 @@ def _file(entry: Entry, directory: str, holds_a_log: bool) -> DumpFile:
     in_partition = topic is not None or not_the_log is not None
     log_dir = os.path.dirname(directory) if in_partition else directory
     kind, base_offset = _kind(entry.name, in_partition)
+    altered = _altered_segment(entry.name) if in_partition else None
+    # Beside the segment itself it is only a leftover.
+    if altered is not None and f"{altered:020}.log" not in names:
+        kind, base_offset = FileKind.SEGMENT, altered
     skipped = entry.trouble or _skip_reason(entry.name, not_the_log, topic, kind)
     if skipped == NOT_READ:
         try:
@@ -316,6 +332,8 @@ def _skip_reason(name: str, not_the_log: re.Match[str] | None, topic: str | None
         return "the controllers' metadata log has no transactions"
     if kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
         return AN_INDEX
+    if kind is FileKind.SEGMENT and OFFSET_NAME.fullmatch(name) is None:
+        return ALTERED
     return NOT_READ if kind is FileKind.OTHER else None
 
 

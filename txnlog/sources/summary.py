@@ -165,13 +165,18 @@ def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:
             summary.note_unreadable(run.positions[index], header.base_offset + header.last_offset_delta)
 
 
+# Offset and length come first in a batch, and not both are 0.
+ZEROS_OF_A_BATCH = 12
+
+
 def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:
     length = stretch.end - stretch.start
     if stretch.kind is not Kind.ZEROS:
         summary.note(stretch_problem(stretch))
     if stretch.kind in (Kind.ZEROS, Kind.CUT_SHORT):
         summary.bytes_tail += length
-        if stretch.kind is Kind.CUT_SHORT:
+        # The first bytes of an offset are zeros as well: a few of them may be all that there is of another batch.
+        if stretch.kind is Kind.CUT_SHORT or length < ZEROS_OF_A_BATCH:
             _add_tail(summary, stretch)
         return
     summary.bytes_damaged += length

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.format.dump_text import NOT_PRINTED
-from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, Table, columns_of
+from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
 
 PARTITION = ("cluster", "topic", "partition")
 TRANSACTION = ABORT_CANDIDATES.key
@@ -26,11 +26,15 @@ def instant(milliseconds: Column) -> Column:
 
 def open_transaction_rows(transactions: DataFrame) -> DataFrame:
     """Verdicts as rows of `open_transactions`."""
-    listed = F.col("cause").isin("MARKER_LOST_COMMIT", "MARKER_LOST_ABORT")
-    prepared, current = "listing.prepared", "current"
+    cause, commit = F.col("cause"), F.col("committed").isNotNull()
 
     def evidence(field: str) -> Column:
-        return F.when(listed, F.col(f"{prepared}.{field}")).otherwise(F.col(f"{current}.{field}"))
+        of_commit = F.lit("PrepareCommit") if field == "state" else F.col(f"committed.{field}")
+        return (
+            F.when((cause == "MARKER_LOST_COMMIT") & commit, of_commit)
+            .when(cause == "MARKER_LOST_ABORT", F.col(f"listing.prepared.{field}"))
+            .otherwise(F.col(f"current.{field}"))
+        )
 
     marker_epoch = F.coalesce("last_marker.coordinator_epoch", "snapshot_coordinator_epoch", F.lit(-1))
     values = transactions.withColumns(
@@ -108,6 +112,7 @@ def candidate_changes(found: DataFrame, existing: DataFrame, covered: DataFrame,
     confirmed = (
         current.where(is_news)
         .withColumn("status", F.lit("OPEN"))
+        .withColumn("judged_by", F.lit(RULES_GENERATION))
         .withColumn("detected_at", detected)
         .withColumn("resolution", F.lit(None).cast("string"))
         .withColumn("resolved_at", F.lit(None).cast("timestamp"))
@@ -118,7 +123,12 @@ def candidate_changes(found: DataFrame, existing: DataFrame, covered: DataFrame,
 
 
 def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> DataFrame:
-    verdicts = found.select(*TRANSACTION, F.col("action").alias("new_action"), F.col("cause").alias("new_cause"))
+    verdicts = found.select(
+        *TRANSACTION,
+        F.col("action").alias("new_action"),
+        F.col("cause").alias("new_cause"),
+        F.struct("batches", "bytes").alias("new_size"),
+    )
     seen = covered.select(
         *PARTITION,
         F.col("as_of").alias("new_as_of"),
@@ -145,6 +155,11 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
         .when(
             F.col("new_action").isNotNull() & ~F.col("new_action").isin("ABORT", "UNDETERMINED"),
             F.concat(F.lit("withdrawn: now "), F.col("new_cause"), F.lit(", "), F.col("new_action")),
+        )
+        # The proofs of a candidate are of the batches that it was judged by.
+        .when(
+            (F.col("new_action") == "UNDETERMINED") & (F.col("new_size") != F.struct("batches", "bytes")),
+            F.concat(F.lit("withdrawn: written to since, now "), F.col("new_cause"), F.lit(", UNDETERMINED")),
         )
     )
     return (

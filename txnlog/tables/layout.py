@@ -45,6 +45,8 @@ class Table(NamedTuple):
     comment: str
 
 
+# Which rules judged an abort candidate: those of generation 2 ask for a proof of each thing that an abort rests on.
+RULES_GENERATION = 2
 _TRANSACTION = ("cluster", "topic", "partition", "producer_id", "start_offset")
 _CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
 
@@ -62,7 +64,10 @@ OPEN_TRANSACTIONS = Table(
     "open_transactions",
     OpenTransactionRow,
     (*_TRANSACTION, "as_of"),
-    {"committed_data_is_never_aborted": _CAUSE_FITS_ACTION},
+    {
+        "committed_data_is_never_aborted": _CAUSE_FITS_ACTION,
+        "accepted_is_undetermined": "NOT coalesce(accepted, false) OR action = 'UNDETERMINED'",
+    },
     "Every open transaction of every dump, with its verdict.",
 )
 RUNS = Table("runs", RunRow, ("run_id", "cluster"), {}, "One row a run and cluster.")

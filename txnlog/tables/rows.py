@@ -36,6 +36,9 @@ class OpenTransactionRow(NamedTuple):
     action: Annotated[str, TEXT, "What to do: ABORT, KEEP, FENCE, MOVE_COORDINATOR, WAIT, UNDETERMINED."]
     confidence: Annotated[str, TEXT, "How whole the evidence is: HIGH, MEDIUM, LOW."]
     reason: Annotated[str, TEXT, "The cause in words, or what is missing."]
+    lacking: Annotated[str | None, TEXT, "Proof for want of which it is UNDETERMINED: a name in verdicts.md."]
+    wanted_cause: Annotated[str | None, TEXT, "The cause that it would have with that proof."]
+    accepted: Annotated[bool | None, BOOLEAN, "Only history is lacking, and --accept-compacted-history was given."]
     late: Annotated[bool | None, BOOLEAN, "Open for longer than allowed; null where its age cannot be known."]
     as_of: Annotated[object, TIMESTAMP, "When the partition was copied: what ages count from."]
     as_of_source: Annotated[str, TEXT, "Where the as-of is from."]
@@ -118,6 +121,7 @@ class AbortCandidateRow(NamedTuple):
     resolution: Annotated[str | None, TEXT, "How it was resolved."]
     detected_at: Annotated[object, TIMESTAMP, "As-of of the first dump that showed it as a candidate."]
     resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that showed that it has ended."]
+    judged_by: Annotated[int | None, INT32, "Generation of the rules; null: by rules without proofs, never offered."]
 
 
 class VerificationRow(NamedTuple):
@@ -158,7 +162,7 @@ class RunRow(NamedTuple):
     bytes: Annotated[int, INT64, "Their bytes."]
     bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]
     partitions: Annotated[int, INT64, "Topic partitions in the dump."]
-    coordinator_partitions: Annotated[int, INT32, "Partitions that __transaction_state has."]
+    coordinator_partitions: Annotated[int, INT32, "Partitions of __transaction_state; 0 neither stated nor proved."]
     coordinator_partitions_missing: Annotated[int, INT32, "How many of them the dump lacks."]
     open_transactions: Annotated[int, INT64, "Open transactions."]
     late_transactions: Annotated[int, INT64, "Those that are late, or of which the age cannot be known."]

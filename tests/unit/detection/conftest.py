@@ -14,5 +14,5 @@ from tests.detection_cases import Case, Found, detected
 def found(spark: SparkSession, request: pytest.FixtureRequest) -> Found:
     """What the detection finds in the `CASES` of each module that takes part in this run."""
     modules: dict[str, Any] = {item.module.__name__: item.module for item in request.session.items}
-    cases: list[Case] = [case for module in modules.values() for case in getattr(module, "CASES", ())]
-    return detected(spark, cases)
+    cases: dict[str, Case] = {case.id: case for module in modules.values() for case in getattr(module, "CASES", ())}
+    return detected(spark, list(cases.values()))

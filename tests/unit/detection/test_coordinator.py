@@ -77,7 +77,7 @@ KNOWN = [
         "33: the list grows over several records",
         "data(0)@100",
         "empty@50 ongoing@98[payments-0] ongoing@99[payments-0,orders-0] prepare_commit@101 complete@101",
-        want={"listing.prepared.state": "PrepareCommit", "listing.prepared.offset": 3, "neighbours": 1},
+        want={"listing.prepared.state": "PrepareCommit", "listing.prepared.offset": 3, "commits_in_group": 1},
     ),
     Case(
         "33: the last transaction that listed it",
@@ -105,25 +105,25 @@ KNOWN = [
         want={"listing.prepared.ended_timestamp": instant("130")},
     ),
     Case(
-        "64: neighbours end within seconds of one another",
+        "64: a group ends within seconds of one another",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing@61:01[orders-0] prepare_commit@61:10"
         " complete@61:11 ongoing@61:12[orders-0] prepare_commit@61:21 complete@61:21",
-        want={"neighbours": 3, "neighbours_from": instant("61")},
+        want={"commits_in_group": 3, "group_from": instant("61")},
     ),
     Case(
-        "64: after a pause a new row of neighbours starts",
+        "64: after a pause a new group starts",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing@61:01[orders-0] prepare_commit@61:10.001"
         " complete@61:11",
-        want={"neighbours": 1, "row_number": 2},
+        want={"commits_in_group": 1},
     ),
     Case(
-        "64: with another epoch a new row of neighbours starts",
+        "64: with another epoch a new group starts",
         "data(0)@100",
         "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61 ongoing(epoch=1)@61:01[orders-0]"
         " prepare_commit@61:02 complete@61:02",
-        want={"neighbours": 1, "row_number": 2},
+        want={"commits_in_group": 1},
     ),
     # 32: what a Prepare* still waits for
     Case(
@@ -171,9 +171,15 @@ KNOWN = [
     ),
     Case("44: since when the producer id exists", "data(0)@100", "empty@50 empty@60", want={"known_since": instant("50")}),
     Case(
-        "44: it is not known where records are missing",
+        "44: also where records are missing, as a producer id starts at epoch 0",
         "data(0)@100",
         "id(shop, of=8) empty@10 skip(9) id(app) empty@60",
+        want={"known_since": instant("60")},
+    ),
+    Case(
+        "44: it is not known where records are missing and its epoch is a later one",
+        "data(0)@100",
+        "id(shop, of=8) empty@10 skip(9) id(app) empty(epoch=1)@60",
         want={"known_since": None},
     ),
 ]  # fmt: skip

@@ -27,7 +27,7 @@ LOST = [
     lost("the id has expired, the Prepare record is still there", f"{COMMITTED} tombstone@900", "MARKER_LOST_COMMIT KEEP"),
     lost("with transaction version 2", "id(app, version=2) empty@50 ongoing@99[orders-0] prepare_commit(epoch=1)@101"
          " complete@101", "MARKER_LOST_COMMIT KEEP", "data(0)@60 commit(1)@61 data(2)@100"),
-    lost("its data has no timestamp", COMMITTED, "MARKER_LOST_COMMIT KEEP", "data(0)@none commit(1, of=8)@102"),
+    lost("its data has no timestamp", COMMITTED, "MARKER_LOST_COMMIT KEEP", "data(0)@none abort(1, of=8)@102"),
     lost("minutes after others of its epoch", "empty@50 ongoing@60[orders-0] prepare_commit@61 complete@61"
          " ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP",
          "data(0)@60 commit(1)@61 data(2)@100"),
@@ -39,7 +39,7 @@ LOST = [
          "SKEW UNDETERMINED", "data(0)@100 commit(1)@100:04 data(2)@100:02"),
     lost("moments after one whose marker has a later time, beside the marker of another producer", "empty@50"
          " ongoing@100[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:02[orders-0] prepare_commit@100:03"
-         " complete@100:03", "SKEW UNDETERMINED", "data(0)@100 commit(1)@100:04 commit(2, of=8)@100:04 data(3)@100:02"),
+         " complete@100:03", "SKEW UNDETERMINED", "data(0)@100 commit(1)@100:04 abort(2, of=8)@100:04 data(3)@100:02"),
     lost("moments after one whose marker came twice", "empty@50 ongoing@100[orders-0] prepare_commit@100:01"
          " complete@100:01 ongoing@100:02[orders-0] prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED",
          "data(0)@100 commit(1)@100:01 commit(2)@100:01.500 data(3)@100:02"),
@@ -61,10 +61,10 @@ LOST = [
     lost("an abort was lost after it, its own record was compacted", f"{OF_ANOTHER} skip(50) id(app)"
          " ongoing@200[orders-0] prepare_abort@201 complete@201 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
     lost("the id is ongoing here again", f"{COMMITTED} ongoing@200[orders-0]", "MARKER_LOST_COMMIT KEEP"),
-    lost("an abort was lost so soon after it that its marker may be either's", f"{COMMITTED} ongoing@101:01[orders-0]"
-         " prepare_abort(epoch=1)@121 complete@121", "SKEW UNDETERMINED", "data(0)@100 commit(1)@101 data(2)@101:02"),
-    lost("an abort was lost so soon after it that clocks do not tell whose its marker is", f"{COMMITTED}"
-         " ongoing@101:03[orders-0] prepare_abort(epoch=1)@121 complete@121", "SKEW UNDETERMINED",
+    lost("an abort was lost so soon after it that only the kind of its marker tells whose it is", f"{COMMITTED} ongoing@101:01[orders-0]"
+         " prepare_abort(epoch=1)@121 complete@121", "MARKER_LOST_ABORT ABORT", "data(0)@100 commit(1)@101 data(2)@101:02"),
+    lost("an abort was lost so soon after it that clocks do not tell whose its marker is, but its kind does", f"{COMMITTED}"
+         " ongoing@101:03[orders-0] prepare_abort(epoch=1)@121 complete@121", "MARKER_LOST_ABORT ABORT",
          "data(0)@100 commit(1)@101:03 data(2)@101:04"),
     lost("an abort was lost well after its marker", f"{COMMITTED} ongoing@150[orders-0] prepare_abort(epoch=1)@171"
          " complete@171", "MARKER_LOST_ABORT ABORT", "data(0)@100 commit(1)@101 data(2)@150"),
@@ -89,8 +89,8 @@ LOST = [
     Case("commit lost: nobody knows the producer id, records of one of two coordinators were compacted", "data(0)@100",
          f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)", coordinators=2, logs={f"{COORDINATOR_TOPIC}-1@1": ""},
          want="HISTORY_COMPACTED UNDETERMINED"),
-    lost("the id has expired, its records were compacted", f"{OF_ANOTHER} skip(50) id(app) tombstone@900 id(app)"
-         " empty@950 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    lost("the id has expired, its records were compacted", f"{OF_ANOTHER} skip(50) id(app) tombstone@900"
+         " id(app, of=9) empty@950 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
 ]  # fmt: skip
 
 
@@ -174,7 +174,7 @@ PARTITIONS = [
     partition("25: the transaction index says that it was aborted", "data(0)@100 index(0)", CORRUPT),
     partition("25: the transaction index is about an earlier one", "data(0)@60 abort(1)@61 data(2)@100 index(0)", ABORT),
     Case("partition: a marker below the log start may be that of the listed transaction",
-         "segment(10) snapshot(10, open=4)@100 plain(10)@300",
+         "segment(10) log_start(10) snapshot(10, open=4)@100 plain(10)@300",
          "empty@50 ongoing@80[orders-0] prepare_commit@90 complete@90", want="SKEW UNDETERMINED"),
 ]  # fmt: skip
 
@@ -220,20 +220,20 @@ CLOCKS = [
     clock("event time, written after the coordinator was copied, just after a marker", "commit(0)@990 data(1)@100",
           "empty@50 ongoing@980[orders-0] prepare_commit@990 complete@990", "TOO_YOUNG WAIT"),
     clock("event time from before the producer id was handed out", "data(0)@100", "empty@995", "TOO_YOUNG WAIT"),
-    clock("event time with nothing behind it that bounds its age", "commit(0, of=8)@900 data(1)@100", "empty@50",
+    clock("event time with nothing behind it that bounds its age", "abort(0, of=8)@900 data(1)@100", "empty@50",
           "SKEW UNDETERMINED"),
     clock("event time with a marker behind it that bounds its age",
-          "commit(0, of=8)@900 data(1)@100 commit(2, of=8)@950", "empty@50", "NEVER_ADDED ABORT"),
+          "abort(0, of=8)@900 data(1)@100 abort(2, of=8)@950", "empty@50", "NEVER_ADDED ABORT"),
     clock("event time with a marker behind it that came minutes ago",
-          "commit(0, of=8)@900 data(1)@100 commit(2, of=8)@990", "empty@50", "SKEW UNDETERMINED"),
+          "abort(0, of=8)@900 data(1)@100 abort(2, of=8)@990", "empty@50", "SKEW UNDETERMINED"),
     clock("no timestamp and nothing to bound its age", "data(0)@none", "", "SKEW UNDETERMINED"),
-    clock("no timestamp, but a marker behind it", "data(0)@none commit(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
-    clock("no timestamp, but a marker minutes before", "commit(0, of=8)@990 data(1)@none", "", "TOO_YOUNG WAIT"),
+    clock("no timestamp, but a marker behind it", "data(0)@none abort(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
+    clock("no timestamp, but a marker minutes before", "abort(0, of=8)@990 data(1)@none", "", "TOO_YOUNG WAIT"),
     clock("a time in the future and nothing to bound its age", "data(0)@5000", "", "SKEW UNDETERMINED"),
-    clock("a time in the future, but a marker behind it", "data(0)@5000 commit(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
+    clock("a time in the future, but a marker behind it", "data(0)@5000 abort(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
     clock("a time that no calendar has", "data(0)@9000000000", "", "SKEW UNDETERMINED"),
-    clock("no timestamp, and the history before the marker before it is compacted", "commit(0, of=8)@100 data(1)@none"
-          " commit(2, of=8)@600", f"{OF_ANOTHER} skip(50) id(app) complete_commit@500 cleaned_to(50)",
+    clock("no timestamp, and the history before the marker before it is compacted", "abort(0, of=8)@100 data(1)@none"
+          " abort(2, of=8)@600", f"{OF_ANOTHER} skip(50) id(app) complete_commit@500 cleaned_to(50)",
           "HISTORY_COMPACTED UNDETERMINED"),
     Case("clock: 44: no timestamp, but an earlier dump had it", "data(0)@none", "empty@50", seen=(1, 100, 900),
          want="NEVER_ADDED ABORT"),

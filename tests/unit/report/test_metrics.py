@@ -124,7 +124,11 @@ def test_only_the_latest_run_counts() -> None:
                 (EARLIER, 1, 0, "segment"),
             )
         ],
-        "abort_candidates": [transaction(), transaction(cluster="other")],
+        "abort_candidates": [
+            transaction(judged_by=2),
+            transaction(judged_by=2, cluster="other"),
+            transaction(judged_by=None),
+        ],
     }
     found = figures_of([run()], lambda table, where: tables[table.name])
     assert [row["partition"] for row in found.open_transactions] == [0]

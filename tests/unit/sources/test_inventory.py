@@ -110,8 +110,13 @@ def test_a_folder_named_like_one_that_is_deleted_is_none_without_files_of_a_log(
         ("09223372036854775807.log", FileKind.SEGMENT, 2**63 - 1, True),
         ("09223372036854775808.log", FileKind.OTHER, None, False),
         ("42.log", FileKind.OTHER, None, False),
-        ("00000000000000000042.LOG", FileKind.OTHER, None, False),
-        ("00000000000000000042.log.gz", FileKind.OTHER, None, False),
+        ("00000000000000000042.LOG", FileKind.SEGMENT, 42, False),
+        ("00000000000000000042.log.gz", FileKind.SEGMENT, 42, False),
+        ("00000000000000000042.log.part", FileKind.SEGMENT, 42, False),
+        (".00000000000000000042.log.Xy12Zq", FileKind.SEGMENT, 42, False),
+        ("00000000000000000042.log~", FileKind.SEGMENT, 42, False),
+        ("00000000000000000042 (1).log", FileKind.SEGMENT, 42, False),
+        ("00000000000000000042.log.deleted", FileKind.OTHER, None, False),
     ],
 )
 def test_a_file_of_a_partition_is_known_by_its_name(

@@ -1,0 +1,123 @@
+"""What an attack on the rules found (the classes of it, not only its cases): no data is discarded without its proofs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+
+DISCARDS = {"ABORT", "FENCE", "MOVE_COORDINATOR"}
+LISTED = "empty@50 ongoing@99[orders-0]"
+COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
+TWO = "skip(50) id(shop, of=99) empty@400"
+
+
+def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
+    return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
+
+
+CASES = [
+    # 1: the coordinator's current transaction is younger than the data.
+    attack(1, "ongoing from after the data, a commit is compacted away", "data(0)@100",
+           "skip(50) id(app) complete_commit@101 ongoing@500[orders-0] cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(1, "the same at another epoch", "data(0)@100",
+           "skip(50) id(app) complete_commit@101 ongoing(epoch=3)@500[orders-0] cleaned_to(50)",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(1, "an abort that is pending since after the data", "data(0)@100", "skip(50) id(app) complete_commit@101"
+           " ongoing@500[orders-0] prepare_abort@501 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(1, "data that a broker dates after the start of the current transaction is of it", "abort(0, of=8)@501 data(1)@502",
+           "skip(50) id(app) complete_commit@101 ongoing@500[orders-0] cleaned_to(50)", "STUCK_ONGOING FENCE"),
+    attack(1, "a partition that the transaction lists is not in the dump", "data(0)@100",
+           "empty@50 ongoing@99[orders-0,payments-0]", "COVERAGE_GAP UNDETERMINED"),
+    attack(1, "a partition that the transaction lists may hold data of a lost commit", "data(0)@200",
+           "empty@50 ongoing@99[payments-0] prepare_commit@101 complete@101 ongoing@199[orders-0,payments-0]",
+           "COVERAGE_GAP UNDETERMINED", logs={"payments-0@1": "data(0)@100"}),
+    attack(1, "a partition that the transaction lists is damaged", "data(0)@100", "empty@50 ongoing@99[orders-0,payments-0]",
+           "COVERAGE_GAP UNDETERMINED", logs={"payments-0@1": "plain(0)@100 damage(end)"}),
+    attack(1, "all partitions that the transaction lists hold its data alone", "data(0)@100",
+           "empty@50 ongoing@99[orders-0,payments-0]", "STUCK_ONGOING FENCE", logs={"payments-0@1": "plain(0) data(1)@100"}),
+    # 2: the producer's clock, ahead by less than the skew that is allowed, by more, and in places of no trust.
+    attack(2, "a second ahead: a commit before an Ongoing transaction", "data(0)@101:01",
+           f"{COMMITTED} ongoing@200[orders-0]", "MARKER_LOST_COMMIT KEEP"),
+    attack(2, "90 seconds ahead: a commit before a pending abort", "data(0)@102:30",
+           f"{COMMITTED} ongoing@200[orders-0] prepare_abort@201", "MARKER_LOST_COMMIT KEEP"),
+    attack(2, "a minute ahead: a commit before an abort whose marker was lost", "data(0)@102",
+           f"{COMMITTED} ongoing@200[orders-0] prepare_abort@201 complete@201", "MARKER_LOST_COMMIT KEEP"),
+    attack(2, "hours ahead: an id that was fenced, its records compacted", "data(0)@900",
+           "skip(50) id(app) empty(epoch=3)@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(2, "no time at all, bounded: the lost commit stays in sight", "data(0)@none abort(1, of=8)@102",
+           f"{COMMITTED} ongoing@200[orders-0]", "MARKER_LOST_COMMIT KEEP"),
+    # 3: LogAppendTime is the time of the last record, the base timestamp is the producer's.
+    attack(3, "its first record says a day before, a broker says after the compaction", "data(0, appended, since=900)@100",
+           "skip(50) id(app) empty(epoch=3)@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    # 4: a Complete* record carries the time of its preparation.
+    attack(4, "whole from a record that says an hour before it was appended", "abort(0, of=8)@99 data(1)@100",
+           "skip(50) id(shop, of=99) complete_commit(written=300)@60 id(app) empty(epoch=3)@310 cleaned_to(50)",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    # 5: a COMMIT marker that no record explains.
+    attack(5, "of a producer id that nobody knows", "commit(0, of=8)@90 data(1)@100", "id(shop, of=99) empty@10",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(5, "of the id itself", "data(0)@60 commit(1)@61 data(2)@100", "empty@50", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(5, "of another id of the same coordinator partition", "data(0)@100 commit(1, of=8)@150",
+           "id(app) empty@50 id(shop, of=8) empty@60", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(5, "an ABORT proves nothing: an administrator may have written it", "data(0)@60 abort(1)@900 data(2)@901"
+           " abort(3, of=8)@902", "empty@50", "LATE_WRITE_AFTER_END ABORT"),
+    attack(5, "a COMMIT that its record explains, long in coming", "data(0)@100 commit(1, of=8)@150",
+           "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62 complete(written=150)@62",
+           "NEVER_ADDED ABORT"),
+    # 6: a missing first segment is no moved log start.
+    attack(6, "the first epoch starts below the copy", "segment(10) epochs(0, 0) snapshot(10, open=4)@100 plain(10)@300",
+           "empty@50", "COVERAGE_GAP UNDETERMINED"),
+    attack(6, "nothing says where the log starts", "segment(10) snapshot(10, open=4)@100 plain(10)@300",
+           "empty@50", "COVERAGE_GAP UNDETERMINED"),
+    attack(6, "another copy has the data", "segment(10) epochs(10, 10) snapshot(10, open=4)@100 plain(10)@300", "empty@50",
+           "COVERAGE_GAP UNDETERMINED", logs={"orders-0@2": "plain(0..3) data(4)@100"}),
+    attack(6, "the first epoch starts with the copy", "segment(10) epochs(10, 10) snapshot(10, open=4)@100 plain(10)@300",
+           "empty@50", "PHANTOM_BELOW_LOG_START ABORT"),
+    # 7: the end of the copy.
+    attack(7, "the last epoch starts beyond it", "data(0)@100 epochs(0, 9)", "empty@50", "COVERAGE_GAP UNDETERMINED"),
+    attack(7, "so does that of the coordinator", "data(0)@100", "empty@50 epochs(0, 9)", "CORRUPT_INPUT UNDETERMINED"),
+    # 8: a KEEP stays.
+    attack(8, "kept by an earlier dump, the records are compacted now", "data(0)@100",
+           "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "MARKER_LOST_COMMIT KEEP", seen=(1, 100, 900),
+           seen_as="KEEP"),
+    attack(8, "kept by a dump that showed fewer batches", "data(0)@100 data(1)@110", "empty@50", "MARKER_LOST_COMMIT KEEP",
+           seen=(1, 100, 900), seen_as="KEEP"),
+    # 9: young event time without any time by a broker before it.
+    attack(9, "its id's records are compacted, the coordinator was copied first", "data(0)@100", None,
+           "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "skip(50) id(app) empty(epoch=3)@80 cleaned_to(50)"},
+           copied={"2": (200, 210)}),
+    # 11: how many coordinators there are.
+    attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
+           "COVERAGE_GAP UNDETERMINED", coordinators=None),
+    # 12: a pending marker by an older copy of the coordinator; two-phase commit.
+    attack(12, "the coordinator was copied before new data", "data(0)@190 commit(1)@300 data(2)@301", None, "PENDING WAIT",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@189[orders-0] prepare_commit@190"},
+           copied={"2": (200, 210)}),
+    attack(12, "data of a two-phase id that its transaction does not list", "data(0)@100",
+           "id(app, timeout=none) empty@50 ongoing@99[payments-0]", "NEVER_ADDED ABORT"),
+    attack(12, "a lost commit of a two-phase id", "data(0)@100",
+           "id(app, timeout=none) empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP"),
+    # 13: a manifest that is of another day than the copy.
+    attack(13, "a day after all that is in the copy", "data(0)@100", LISTED, "SKEW UNDETERMINED",
+           copied={"1": (2440, 2450)}),
+    # 14: the producer's snapshot or a broker's time shows that data came after the end.
+    attack(14, "a broker's time puts the data after the abort", "abort(0, of=8)@300 data(1)@301",
+           f"{LISTED} prepare_abort@101 complete@101", "NEVER_ADDED ABORT"),
+    # 15: data that is certainly later than the commit.
+    attack(15, "a recreated topic", "abort(0, of=8)@300 data(1)@301 abort(2, of=8)@302", COMMITTED, "NEVER_ADDED ABORT"),
+    # 16: one marker from the future.
+    attack(16, "a marker that is stamped 33 hours ahead", "abort(0, of=8)@2980 data(1)@100 abort(2, of=8)@101", "empty@50",
+           "SKEW UNDETERMINED"),
+    # A marker that was sent twice does not stand for the one that was lost.
+    attack(2, "a commit sent twice, the next one lost", "data(0)@100 commit(1)@100:01 commit(2)@100:01 data(3)@100:02",
+           "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:01[orders-0]"
+           " prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_nothing_is_discarded_without_proof(case: Case, found: Found) -> None:
+    row = found.only(case)
+    assert f"{row['cause']} {row['action']}" == case.want, row["reason"]

@@ -1,0 +1,53 @@
+"""How many partitions `__transaction_state` has: stated, proved by the ids, or not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from txnlog.config import detect_options
+from txnlog.detection.partition_count import partition_counts
+from txnlog.facts import log_dir_row
+from txnlog.format.partitioner import coordinator_partition
+from txnlog.sources.inventory import LogDir
+
+STATES = "cluster string, coordinator_partition int, transactional_id string, problem string"
+# A character beyond the first 65 536, one below, and an id whose hash is the lowest int.
+IDS = ["app", "shop-1", "rocket \N{ROCKET}", "Zürich", "polygenelubricants", *(f"orders-{number}" for number in range(40))]
+
+
+def counted(spark: SparkSession, real: int, stated: int | None, ids: list[str], extra: int = 0) -> dict[str, Any]:
+    """The row of a cluster whose ids lie where `real` partitions put them."""
+    states = [("c", coordinator_partition(each, real) + extra, each, None) for each in ids]
+    copies = [("c", "__transaction_state", number) for number in range(real)]
+    clusters = spark.createDataFrame([("c", stated)], "cluster string, stated_count int")
+    frame = spark.createDataFrame(copies, "cluster string, topic string, partition int")
+    return partition_counts(spark.createDataFrame(states, STATES), frame, clusters).collect()[0].asDict()
+
+
+@pytest.mark.parametrize("real", [1, 5, 50, 100])
+def test_the_ids_prove_it(spark: SparkSession, real: int) -> None:
+    row = counted(spark, real, None, IDS)
+    assert (row["partition_count"], row["possible_counts"]) == (real, [real])
+
+
+def test_a_number_that_the_ids_allow_is_believed(spark: SparkSession) -> None:
+    assert counted(spark, 50, 50, ["app"])["partition_count"] == 50
+
+
+def test_few_ids_prove_nothing(spark: SparkSession) -> None:
+    assert counted(spark, 5, None, ["app"])["partition_count"] is None
+
+
+def test_a_number_that_the_ids_contradict_is_not_believed_and_they_are_named(spark: SparkSession) -> None:
+    row = counted(spark, 100, 50, IDS)
+    assert row["partition_count"] is None
+    assert row["possible_counts"] == [100]
+    assert row["contradicting_ids"]
+
+
+def test_the_number_is_not_guessed() -> None:
+    log_dir = LogDir("broker-1", "c", "1", None, None, None)
+    assert log_dir_row(log_dir, detect_options({"dump": "a", "tables": "b"}))["coordinator_partitions"] is None

@@ -1,0 +1,64 @@
+"""The grid of rules and proofs: whatever a rule needs and does not have, nothing is discarded."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tests.detection_cases import Found
+from tests.unit.detection.test_attacks import CASES as ATTACKS
+from tests.unit.detection.test_causes import CASES as CAUSES
+from tests.unit.detection.test_dangers import CASES as DANGERS
+from txnlog.detection.causes import Action
+from txnlog.detection.proofs import PROOFS, TRANSACTION_IS_WHOLE
+from txnlog.detection.rules import RULES
+from txnlog.detection.verdicts import Thresholds, with_verdicts
+
+DISCARDING = {Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR}
+CASES = [*ATTACKS, *CAUSES, *DANGERS]
+JUDGED = ("verdict", "cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+
+
+def test_each_discarding_rule_needs_proofs_and_is_reached_by_a_case(found: Found) -> None:
+    reached = {(row["cause"], row["action"]) for rows in found.rows.values() for row in rows}
+    for rule in RULES:
+        if rule.action in DISCARDING:
+            assert rule.needs
+            assert (rule.cause.value, rule.action.value) in reached
+
+
+def test_the_last_rule_decides_nothing() -> None:
+    assert (RULES[-1].when, RULES[-1].action) == ("true", Action.UNDETERMINED)
+
+
+def test_each_proof_has_words_for_people_and_is_needed_by_a_rule() -> None:
+    needed = {proof for rule in RULES for proof in rule.needs}
+    assert needed == set(PROOFS)
+    assert all(proof.meaning and proof.rests_on and proof.supplied_by for proof in PROOFS)
+
+
+def test_without_one_of_its_proofs_nothing_is_discarded(found: Found) -> None:
+    """For each rule that discards data and each of its proofs: that proof disproved, and not proved."""
+    judged = found.detection.transactions.where(F.col("action").isin(*DISCARDING)).drop(*JUDGED)
+    without = (_without(judged, name, value) for name in _names() for value in ("false", "null"))
+    broken = reduce(DataFrame.unionByName, without)
+    rows = broken.transform(with_verdicts, Thresholds()).select("broken", "wanted_cause", "cause", "action").collect()
+    assert len(rows) == 2 * len(_names()) * judged.count()
+    needs = {(rule.cause.value, proof.name) for rule in RULES for proof in rule.needs if rule.action in DISCARDING}
+    seen = {(row["wanted_cause"], row["broken"]) for row in rows if row["action"] == "UNDETERMINED"}
+    assert needs <= seen
+    assert not [row for row in rows if row["action"] in DISCARDING and (row["cause"], row["broken"]) in needs]
+
+
+def _names() -> list[str]:
+    return [proof.name for proof in PROOFS]
+
+
+def _without(judged: DataFrame, name: str, value: str) -> DataFrame:
+    marked = judged.withColumn("broken", F.lit(name))
+    if name == TRANSACTION_IS_WHOLE.name:
+        others = F.array(F.lit("payments-0")) if value == "false" else F.lit(None).cast("array<string>")
+        return marked.withColumn("unproved_partitions", others)
+    return marked.withColumn(name, F.expr(f"cast({value} AS boolean)"))

@@ -1,0 +1,79 @@
+"""How many partitions `__transaction_state` has: stated, or proved by the ids that its records are of.
+
+The record of a transactional id lies in partition `abs(hash(id)) % N` (`TransactionStateManager.partitionFor`), so N
+divides each id's hash less its partition. N is not guessed: with Kafka's default of 50 in place of 100 half of the
+coordinators would be missing without a word.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from txnlog.detection.copies import IS_COORDINATOR
+
+# So many ids of a partition are enough to tell N; all of them are held against a stated number.
+IDS = 200
+# More than anybody has; a larger divisor of few ids' hashes is no evidence.
+LARGEST = 10_000
+# Java's String.hashCode goes over UTF-16 units: a character beyond the first 65 536 is two of them.
+_POINTS = "transform(sequence(1, length(transactional_id)), i -> bigint(ascii(substring(transactional_id, i, 1))))"
+_UNITS = (
+    f"flatten(transform({_POINTS}, c -> if(c < 65536, array(c),"
+    " array(55296 + shiftright(c - 65536, 10), 56320 + (c - 65536) % 1024))))"
+)
+_UNSIGNED = f"aggregate({_UNITS}, 0L, (hash, unit) -> (hash * 31 + unit) % 4294967296)"
+# Utils.abs makes 0 of the lowest int.
+_ABS = "if(transactional_id = '', 0L, if(unsigned < 2147483648, unsigned, (4294967296 - unsigned) % 2147483648))"
+# Euclid's algorithm on 31 bits takes at most 46 steps.
+_GCD = (
+    "aggregate(sequence(1, 46), named_struct('a', {a}, 'b', {b}),"
+    " (s, _) -> if(s.b = 0, s, named_struct('a', s.b, 'b', s.a % s.b)), s -> s.a)"
+)
+
+
+def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) -> DataFrame:
+    """`clusters`, with `partition_count` (int): the number that is stated, or the only one that the ids allow.
+
+    Null where it is neither. `possible_counts` are the numbers that the ids allow, `contradicting_ids` some ids that
+    a stated number (`stated_count`) would put into other partitions.
+    """
+    place = ["cluster", "coordinator_partition"]
+    ids = (
+        states.where("transactional_id IS NOT NULL AND problem IS NULL")
+        .select(*place, "transactional_id")
+        .dropDuplicates()
+        .withColumn("unsigned", F.expr(_UNSIGNED))
+        .withColumn("id_hash", F.expr(_ABS))
+    )
+    elsewhere = F.expr("pmod(id_hash, stated_count) <> coordinator_partition")
+    of_partition = (
+        ids.join(F.broadcast(clusters.select("cluster", "stated_count")), ["cluster"], "inner")
+        .groupBy(*place)
+        .agg(
+            F.slice(F.collect_set(F.abs(F.expr("id_hash - coordinator_partition"))), 1, IDS).alias("multiples"),
+            F.min(F.when(elsewhere, F.col("transactional_id"))).alias("contradicting_id"),
+        )
+    )
+    found = (
+        of_partition.groupBy("cluster")
+        .agg(
+            F.flatten(F.collect_list("multiples")).alias("multiples"),
+            F.slice(F.sort_array(F.collect_set("contradicting_id")), 1, 3).alias("contradicting_ids"),
+        )
+        .withColumn("divisor", F.expr(f"aggregate(multiples, 0L, (a, b) -> {_GCD.format(a='a', b='b')})"))
+    )
+    present = copies.where(IS_COORDINATOR).groupBy("cluster").agg(F.max("partition").alias("last_partition"))
+    possible = F.expr(
+        f"if(divisor > 0, filter(sequence(1, cast(least(divisor, {LARGEST}) AS int)),"
+        " n -> divisor % n = 0 AND n > last_partition), NULL)"
+    )
+    proved = F.expr(f"if(size(possible_counts) = 1 AND divisor <= {LARGEST}, possible_counts[0], NULL)")
+    stated = F.expr("if(size(contradicting_ids) > 0, NULL, stated_count)")
+    return (
+        clusters.join(found, ["cluster"], "left")
+        .join(present, ["cluster"], "left")
+        .withColumn("possible_counts", possible)
+        .withColumn("partition_count", F.coalesce(stated, F.when(F.col("stated_count").isNull(), proved)))
+        .drop("multiples", "divisor", "last_partition")
+    )

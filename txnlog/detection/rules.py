@@ -1,0 +1,193 @@
+"""The rules: the first one that applies decides. An action is taken only if each proof that its rule needs holds.
+
+Otherwise the verdict is UNDETERMINED, with the cause and the words of the first proof that is lacking. ABORT, FENCE and
+MOVE_COORDINATOR all end in data being discarded; the last rule is UNDETERMINED, so that what nobody thought of is, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.proofs import (
+    AS_OF_IS_PLAUSIBLE,
+    IS_LATE,
+    MARKER_IS_PRINTED,
+    NO_COMMIT,
+    NOT_ENDED_SINCE,
+    NOT_OWNED,
+    OF_AGE,
+    OF_HISTORY,
+    OF_LOG,
+    START_IS_IN_COPY,
+    TRANSACTION_IS_WHOLE,
+    Proof,
+)
+
+
+class Rule(NamedTuple):
+    """`when` is a condition, `reason` an expression that yields the reason; both Spark SQL. `says` is for people."""
+
+    cause: Cause
+    when: str
+    says: str
+    needs: tuple[Proof, ...]
+    reason: str
+
+    @property
+    def action(self) -> Action:
+        """What to do."""
+        return ACTION_OF[self.cause]
+
+
+# What an abort needs, in this order: the copy, its age, the coordinators, and that no commit can own the data.
+OF_ABORT = (
+    *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, NO_COMMIT, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY[1:],
+)  # fmt: skip
+# Ending a coordinator's transaction decides all that its producer id has open in each of its partitions.
+OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, TRANSACTION_IS_WHOLE)
+# What must hold of any open data before somebody ends a transaction that lists its partition.
+OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        Cause.MARKER_LOST_COMMIT,
+        "kept_by IS NOT NULL",
+        "An earlier dump proved that it was committed. That stays until the transaction is no longer open.",
+        (),
+        "concat('by an earlier dump: ', kept_by)",
+    ),
+    Rule(
+        Cause.TWO_PHASE_COMMIT,
+        "is_two_phase AND lists_partition",
+        "The id's timeout is 2147483647, and its current transaction lists the partition.",
+        (),
+        "'its timeout is that of a two-phase commit: it may be open for days'",
+    ),
+    Rule(
+        Cause.ONGOING,
+        "is_young AND is_ongoing",
+        "Not late, and the coordinator's current transaction is Ongoing and lists the partition.",
+        (),
+        "concat('the coordinator has it Ongoing since ', iso_current_start)",
+    ),
+    Rule(
+        Cause.PENDING,
+        "is_young AND is_prepared",
+        "Not late, and the coordinator is in PrepareCommit or PrepareAbort with this partition.",
+        (),
+        "concat('the coordinator is writing its markers since ', iso_current_update)",
+    ),
+    Rule(
+        Cause.TOO_YOUNG,
+        "is_young",
+        "Not late.",
+        (),
+        "concat('written to ', age_text, ' before the copy; late after ', late_after_text)",
+    ),
+    Rule(
+        Cause.MARKER_LOST_COMMIT,
+        "commit_is_missing",
+        "A committed transaction of the id listed the partition, it ended before the copy, and its marker is not here.",
+        (*OF_LOG, IS_LATE),
+        "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the data was "
+        "promised to be safe, never abort it')",
+    ),
+    Rule(
+        Cause.STUCK_ONGOING,
+        "is_ongoing AND is_past_timeout AND is_seen_by_coordinator",
+        "Ongoing with this partition for longer than its own timeout plus padding, by a coordinator copied after the"
+        " data was written.",
+        OF_ENDING,
+        "concat('the coordinator has it Ongoing since ', iso_current_start, ', longer than its timeout of ', "
+        "current.timeout_ms, ' ms: forceTerminateTransaction ends it')",
+    ),
+    Rule(
+        Cause.ONGOING,
+        "is_ongoing",
+        "Ongoing with this partition, within its timeout as far as the copy of the coordinator tells.",
+        OF_LOG,
+        "concat('the coordinator has it Ongoing since ', iso_current_start)",
+    ),
+    Rule(
+        Cause.STUCK_PREPARE,
+        "is_prepared AND is_past_padding AND is_seen_by_coordinator",
+        "Prepare* with this partition, unchanged for longer than the padding, by a coordinator copied after the data"
+        " was written.",
+        OF_ENDING,
+        "concat('the coordinator is in ', current.state, ' since ', iso_current_update, ' and still owes this marker: "
+        "restart it or elect another')",
+    ),
+    Rule(
+        Cause.PENDING,
+        "is_prepared",
+        "Prepare* with this partition, more recently, or by an older copy of the coordinator.",
+        OF_LOG,
+        "concat('the coordinator is writing its markers since ', iso_current_update)",
+    ),
+    Rule(
+        Cause.MARKER_LOST_ABORT,
+        "abort_is_missing",
+        "The last transaction that listed the partition was aborted, and its marker is not here.",
+        OF_ABORT,
+        "concat('aborted at ', iso_prepared, ', but the ABORT marker never reached this partition')",
+    ),
+    Rule(
+        Cause.PHANTOM_BELOW_LOG_START,
+        "starts_below_log AND batches = 0",
+        "Only the producer snapshot remembers it: all its data is below the log start.",
+        OF_ABORT,
+        "concat('starts below the log start offset ', log_start_offset, ': only the producer snapshot remembers it')",
+    ),
+    Rule(
+        Cause.PHANTOM_BELOW_LOG_START,
+        "starts_below_log",
+        "It starts below the log start; some of its data is left.",
+        OF_ABORT,
+        "concat('starts below the log start offset ', log_start_offset, ': its first data is gone')",
+    ),
+    Rule(
+        Cause.COORDINATOR_UNKNOWN,
+        "NOT is_known",
+        "No coordinator knows the producer id.",
+        OF_ABORT,
+        "'all coordinators are in the dump and none knows the producer id'",
+    ),
+    Rule(
+        Cause.ID_EXPIRED,
+        "is_expired",
+        "The id's last record is a tombstone.",
+        OF_ABORT,
+        "'the transactional id has expired, its coordinator has forgotten the producer id'",
+    ),
+    Rule(
+        Cause.EPOCH_MISMATCH,
+        "is_zombie",
+        "The coordinator is at another producer id or a later epoch than the data.",
+        OF_ABORT,
+        "concat('written by a fenced producer at epoch ', producer_epoch, '; its coordinator is at producer id ', "
+        "current.producer_id, ', epoch ', current.producer_epoch)",
+    ),
+    Rule(
+        Cause.LATE_WRITE_AFTER_END,
+        "follows_own_marker",
+        "The producer id's previous marker here has the epoch of the open data.",
+        OF_ABORT,
+        "concat('written after the ', last_marker.marker_type, ' marker at offset ', last_marker.base_offset, "
+        "' that had ended its transaction; coordinator: ', current.state)",
+    ),
+    Rule(
+        Cause.NEVER_ADDED,
+        "is_not_listed_since",
+        "The id is known, and no transaction of it that could still end this lists the partition.",
+        OF_ABORT,
+        "concat('no transaction of the id listed this partition; coordinator: ', current.state)",
+    ),
+    Rule(
+        Cause.SKEW,
+        "true",
+        "Anything else. It is never decided, and says what else is lacking.",
+        OF_ABORT,
+        "'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'",
+    ),
+)
