@@ -10,6 +10,8 @@ from pathlib import Path
 from txnlog.commands.command import EXIT_CODES
 from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, REQUIRED
+from txnlog.detection.proofs import PROOFS
+from txnlog.detection.rules import RULES
 from txnlog.format.structure import fields
 from txnlog.sources import reading
 from txnlog.sources.data_sources import SOURCES
@@ -142,7 +144,38 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<")
 
 
-PAGES = {"tables.md": tables_page, "options.md": options_page, "commands.md": commands_page}
+_RULES = ("<!-- Made by docs/generate.py, up to the end of the proofs. -->\n", "<!-- End of the proofs. -->\n")
+
+
+def verdicts_page() -> str:
+    """The page of verdicts, with its rules and proofs as the code has them."""
+    begin, end = _RULES
+    before, _, rest = (HERE / "verdicts.md").read_text("utf-8").partition(begin)
+    return before + begin + "\n".join(["", *_rules(), "", *_proofs(), ""]) + end + rest.partition(end)[2]
+
+
+def _rules() -> Iterator[str]:
+    yield "| | cause | action | applies when | needs |\n|---|---|---|---|---|"
+    numbers = {proof: f"P{number}" for number, proof in enumerate(PROOFS, 1)}
+    for number, rule in enumerate(RULES, 1):
+        needs = ", ".join(sorted((numbers[proof] for proof in rule.needs), key=lambda each: int(each[1:])))
+        yield f"| {number} | `{rule.cause}` | `{rule.action}` | {_cell(rule.says)} | {needs} |"
+
+
+def _proofs() -> Iterator[str]:
+    yield "### The proofs\n"
+    yield "| | proof | what it says | rests on | without it | supplied by |\n|---|---|---|---|---|---|"
+    for number, proof in enumerate(PROOFS, 1):
+        cells = (proof.meaning, proof.rests_on, f"`{proof.cause}`", proof.supplied_by)
+        yield f"| P{number} | `{proof.name}` | {' | '.join(map(_cell, cells))} |"
+
+
+PAGES = {
+    "tables.md": tables_page,
+    "options.md": options_page,
+    "commands.md": commands_page,
+    "verdicts.md": verdicts_page,
+}
 
 if __name__ == "__main__":
     for page, content in PAGES.items():

@@ -141,7 +141,7 @@ def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
     return Facts(
         **named,
         runs=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
-        markers=lambda wanted: frames["batches"],
+        batches=lambda wanted: frames["batches"],
         dump_files=frames["dump_files"],
         log_dirs=log_dirs,
     )

@@ -37,6 +37,7 @@ SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
     "bytes bigint, seen_at bigint, topic_id string, action string, reason string"
 )
+Sighting = tuple[Any, ...]
 # Minutes since START at which a copy was taken, from and to.
 COPIED = (1000.0, 1010.0)
 
@@ -49,7 +50,7 @@ class Case:
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
     an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
-    `seen_as` with which action.
+    `seen_as` with which action; `sightings` are more of them, columns of `SIGHTINGS` without the cluster.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Case:
     remembered: str | None = None
     seen: tuple[int, int, float] | None = None
     seen_as: str = "UNDETERMINED"
+    sightings: tuple[Sighting, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     remembered, sightings = [], []
     rows = rows_of(cases := list(cases))
     for case in cases:
+        sightings += [(case.id, *each) for each in case.sightings]
         if case.remembered:
             remembered.append((case.id, 7, case.remembered))
         if case.seen:

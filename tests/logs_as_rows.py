@@ -248,6 +248,8 @@ class CoordinatorLog(Log):
             self.now |= {"topic_partitions": None, "start_timestamp": None}
         elif name == "ongoing" and self.now.get("state") != "Ongoing":
             self.now["start_timestamp"] = self.time
+        if "began" in word.given:
+            self.now["start_timestamp"] = instant(word.given["began"])
         listed = [] if name.startswith("complete") else word.listed or self.now.get("topic_partitions")
         self.now |= {"state": state, "last_update_timestamp": self.time, "topic_partitions": listed}
         others = {

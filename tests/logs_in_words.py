@@ -18,6 +18,7 @@ Words of coordinators, in the order of their offsets (`skip(9)` goes on at offse
     id(app, of=7)                        whose records follow; also epoch, timeout in minutes, version
     empty ongoing@10[orders-0] prepare_commit@20 prepare_abort complete@21 tombstone@30
     ongoing(previous=6, next=9, epoch=1, written=25)   written: minutes, where its batch is later than it says
+    prepare_commit(began=5)              when its transaction began, where no earlier record of it says so
     empty(coordinator=2) unreadable      the coordinator's epoch; a record with a problem
 
 Words of both: `segment(5)` starts one, `hidden(5)` is one that could not be opened, `damage(5)` or `damage(end)` says

@@ -64,8 +64,9 @@ def _coordinator(broker: Path, ids: dict[int, str | None]) -> int:
 
 def _partition(broker: Path, topic: str, producer_ids: list[int], ended: Collection[int], copied: int) -> int:
     content = [data(offset, producer_id) for offset, producer_id in enumerate(producer_ids)]
-    # The marker of a producer that ended well tells by a broker's clock how old the data before it is.
-    content.append(marker(len(content), OTHER_PRODUCER_ID, max_timestamp=NOW + MINUTE))
+    # The marker of another producer tells by a broker's clock how old the data before it is.
+    # It is an ABORT, as a COMMIT of an id that no coordinator knows is a sign of lost records.
+    content.append(marker(len(content), OTHER_PRODUCER_ID, kind=ABORT, max_timestamp=NOW + MINUTE))
     for producer_id in ended:
         if producer_id in producer_ids:
             content.append(marker(len(content), producer_id, kind=ABORT, max_timestamp=copied - MINUTE))

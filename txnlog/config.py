@@ -97,7 +97,12 @@ OPTIONS = (
     Option("padding", milliseconds, "DURATION", "what is added to it before a transaction is late (5m)"),
     Option("slack", milliseconds, "DURATION", "how long a copy may have taken where that is not known (10m)"),
     Option("clock_skew", milliseconds, "DURATION", "how far clocks of two machines may be apart (5s)"),
-    Option("coordinator_partitions", _count, "N", "transaction.state.log.num.partitions (what the manifest or the ids in it say)"),
+    Option(
+        "coordinator_partitions",
+        _count,
+        "N",
+        "transaction.state.log.num.partitions (as dump.toml or the ids say)",
+    ),
     Option(
         "topic_partition",
         _topic_partition,
@@ -108,7 +113,7 @@ OPTIONS = (
         "accept_compacted_history",
         _flag,
         "",
-        "mark what is UNDETERMINED for want of history alone (`accepted`); abort-list --include-accepted prints it apart",
+        "mark what lacks history alone (`accepted`), for abort-list --include-accepted",
     ),
     Option("full", _flag, "", "read all of every log, and not only what follows the newest producer snapshot"),
     Option(

@@ -14,6 +14,8 @@ from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import LOG_DIR
 
+BY_EARLIER = "by an earlier dump: "
+
 
 def with_bounds(
     transactions: DataFrame, runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int
@@ -108,7 +110,9 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         return transactions.withColumns(nothing)
     is_same_topic = F.coalesce(F.col("topic_id") == F.col("seen_topic_id"), F.lit(True))
     is_same = F.expr("batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of")
-    is_kept = F.col("seen_action") == "KEEP"
+    # Not by this dump itself, when it is judged once more.
+    is_kept = (F.col("seen_action") == "KEEP") & (F.col("seen_at") != F.col("as_of"))
+    said = F.regexp_replace("reason", f"^({BY_EARLIER})+", "")
     earlier = (
         sightings.withColumnsRenamed(
             {"batches": "seen_batches", "bytes": "seen_bytes", "topic_id": "seen_topic_id", "action": "seen_action"}
@@ -123,7 +127,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         .groupBy(*KEY, "start_offset")
         .agg(
             F.min(F.when(is_same, F.col("seen_at"))).alias("seen_at"),
-            F.max_by(F.when(is_kept, F.col("reason")), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
+            F.max_by(F.when(is_kept, said), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
         )
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")

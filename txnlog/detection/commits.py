@@ -73,13 +73,17 @@ def with_missing_records(
         )
         .dropDuplicates([*place, "producer_id"])
     )
+    # A marker has the epoch of its Prepare* record, whatever the version (`TransactionMetadata.prepareAbortOrCommit`).
     since = named.where("state = 'PrepareCommit'").select(
-        "cluster", "producer_id", F.col("last_update_timestamp").alias("since"),
+        "cluster", "producer_id", F.col("producer_epoch").alias("epoch"), F.col("last_update_timestamp").alias("since"),
         (F.col("last_update_timestamp") + clock_skew_ms).alias("until"),
     )  # fmt: skip
+    is_same_producer = F.coalesce(F.expr("previous_producer_id = producer_id OR previous_producer_id < 0"), F.lit(True))
     ended = named.where("state = 'CompleteCommit'").select(
         "cluster",
         F.coalesce("previous_producer_id", "producer_id").alias("producer_id"),
+        # With a new producer id comes epoch 0: that of the marker is not told.
+        F.when(is_same_producer, F.col("producer_epoch")).alias("epoch"),
         F.col("last_update_timestamp").alias("since"),
         (F.greatest("last_update_timestamp", within_calendar("append_timestamp")) + clock_skew_ms).alias("until"),
     )
@@ -88,13 +92,19 @@ def with_missing_records(
     pending = (
         named.withColumn("is_last", F.lead("offset").over(newest).isNull())
         .where("is_last AND state = 'PrepareCommit'")
-        .select("cluster", "producer_id", F.col("last_update_timestamp").alias("since"), F.lit(2**62).alias("until"))
+        .select(
+            "cluster",
+            "producer_id",
+            F.col("producer_epoch").alias("epoch"),
+            F.col("last_update_timestamp").alias("since"),
+            F.lit(2**62).alias("until"),
+        )
     )
     explained = since.unionByName(ended).unionByName(pending)
     markers = (
         runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
         .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .select("cluster", "producer_id", within_calendar("last_timestamp").alias("marked_at"))
+        .select("cluster", "producer_id", "producer_epoch", within_calendar("last_timestamp").alias("marked_at"))
         .where("marked_at IS NOT NULL")
     )
     unexplained = (
@@ -103,6 +113,7 @@ def with_missing_records(
             explained.alias("e"),
             F.expr(
                 "m.cluster = e.cluster AND m.producer_id = e.producer_id"
+                " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
                 f" AND m.marked_at >= e.since - {clock_skew_ms} AND m.marked_at <= e.until"
             ),
             "left_anti",

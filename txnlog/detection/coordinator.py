@@ -199,8 +199,11 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     )
     order = Window.partitionBy(*pair).orderBy("listed_offset")
     up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    same_epoch = F.lag("prepared.epoch").over(order) == F.col("prepared.epoch")
-    pause = F.col("prepared.timestamp") - F.lag("prepared.ended_timestamp").over(order)
+    # Past any whose Prepare* record is not there.
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    previous = F.last("prepared", ignorenulls=True).over(before)
+    same_epoch = previous["epoch"] == F.col("prepared.epoch")
+    pause = F.col("prepared.timestamp") - previous["ended_timestamp"]
     starts_group = (~F.coalesce(same_epoch & (pause <= 2 * clock_skew_ms), F.lit(False))).cast("int")
     is_commit = F.expr("prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL")
     last = F.struct("prepared", "last_record", "listed_offset", "client_transaction_version")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.clock import BY_EARLIER
 from txnlog.detection.proofs import (
     AS_OF_IS_PLAUSIBLE,
     IS_LATE,
@@ -55,7 +56,7 @@ RULES: tuple[Rule, ...] = (
         "kept_by IS NOT NULL",
         "An earlier dump proved that it was committed. That stays until the transaction is no longer open.",
         (),
-        "concat('by an earlier dump: ', kept_by)",
+        f"concat('{BY_EARLIER}', kept_by)",
     ),
     Rule(
         Cause.TWO_PHASE_COMMIT,

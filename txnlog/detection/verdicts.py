@@ -94,6 +94,8 @@ CONDITIONS: dict[str, str] = {
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_marker IS NULL OR last_marker.producer_epoch < committed.epoch"
     " OR last_marker.max_timestamp < committed.timestamp - clock_skew_ms)",
+    # By whatever clock its producer has. Else it may be of a topic that was made anew since.
+    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms",
     "is_expired": "is_known AND current.is_tombstone",
     "epoch_allowance": "if(coalesce(current.client_transaction_version, 0) >= 2, 2, 1)",
     "is_zombie": "is_known AND (NOT (current.producer_id = producer_id) OR current.producer_epoch >"
@@ -255,14 +257,18 @@ def _rests_on_text() -> Column:
 
 
 def _confidence() -> Column:
-    """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer."""
+    """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
+
+    That it was committed is certain only of data that its producer dates before the commit.
+    """
     stated = F.col("as_of_source").isin("option", "manifest")
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
     whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
     printed = _rests_on_text()
+    doubtful_keep = (F.col("action") == Action.KEEP.value) & ~F.col("is_dated_before_commit") & F.col("kept_by").isNull()
     return (
         F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
-        .when(printed | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
+        .when(printed | doubtful_keep | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
         .when(stated, F.lit(Confidence.HIGH.value))
         .otherwise(F.lit(Confidence.MEDIUM.value))
     )

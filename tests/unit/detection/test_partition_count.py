@@ -15,7 +15,14 @@ from txnlog.sources.inventory import LogDir
 
 STATES = "cluster string, coordinator_partition int, transactional_id string, problem string"
 # A character beyond the first 65 536, one below, and an id whose hash is the lowest int.
-IDS = ["app", "shop-1", "rocket \N{ROCKET}", "Zürich", "polygenelubricants", *(f"orders-{number}" for number in range(40))]
+IDS = [
+    "app",
+    "shop-1",
+    "rocket \N{ROCKET}",
+    "Zürich",
+    "polygenelubricants",
+    *(f"orders-{number}" for number in range(40)),
+]
 
 
 def counted(spark: SparkSession, real: int, stated: int | None, ids: list[str], extra: int = 0) -> dict[str, Any]:

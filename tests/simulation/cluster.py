@@ -1,0 +1,345 @@
+"""A small Kafka cluster that is played through from a seed, and knows the fate of each batch.
+
+It follows the protocol (KIP-98, KIP-360, KIP-664, KIP-890, KIP-939), not the detection. Ids write transactions into
+partitions; their coordinator writes a record for each step and then the markers. What goes wrong in real clusters goes
+wrong here: markers are lost, come late or twice; data comes after the end of its transaction, without being added to
+one, or from a fenced producer; transactions stay Ongoing or in Prepare*; an administrator aborts; epochs run out, ids
+expire, logs lose their end in an unclean election, topics are made anew. Each broker and each producer has a clock of
+its own. Times are ms of true time since the start; what a clock says is written into words of `tests.logs_in_words`.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+PARTITIONS = ("orders-0", "payments-0", "refunds-0")
+MINUTE = 60_000
+TIMEOUT_MS = 1 * MINUTE
+EXPIRATION_MS = 300 * MINUTE
+# The last epoch of a producer id that a transaction may use (`TransactionMetadata.isEpochExhausted`).
+LAST_EPOCH = 32766
+# Brokers' clocks are this far from true time at most: two of them differ by less than the clock skew of 5 s.
+BROKER_CLOCK_MS = 2_000
+# Which states of an id can come before a record (`TransactionMetadata.isValidTransition`).
+MAY_FOLLOW = {
+    "empty": ("tombstone", "empty", "complete"),
+    "ongoing": ("empty", "complete"),
+    "prepare": ("ongoing",),
+    "complete": ("prepare",),
+    "tombstone": ("empty", "complete"),
+}
+
+
+class Fate(enum.Enum):
+    """What became of the data, as far as any application was told."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    ORPHAN = "of no transaction that could end it"
+    UNDECIDED = "of a transaction that is not decided"
+
+
+@dataclass(eq=False)
+class Transaction:
+    """One transaction of an id: which partitions it added, how it was decided and when (true time)."""
+
+    transactional_id: str
+    producer_id: int
+    partitions: tuple[str, ...]
+    start: int
+    decided: int | None = None
+    commits: bool = False
+    is_forgotten: bool = False
+
+    def fate(self, now: int) -> Fate:
+        """What became of its data by then."""
+        if self.is_forgotten and self.decided is None:
+            return Fate.ORPHAN
+        if self.decided is None or self.decided > now:
+            return Fate.UNDECIDED
+        return Fate.COMMITTED if self.commits else Fate.ABORTED
+
+
+@dataclass(eq=False)
+class Event:
+    """A batch or marker in a partition; `said` is what its clock says, `owner` None for data of no transaction."""
+
+    time: int
+    name: str
+    producer_id: int
+    epoch: int
+    said: str
+    owner: Transaction | None = None
+    others: str = ""
+
+    def word(self, offset: int, leader: int) -> str:
+        """The word at an offset."""
+        given = f"of={self.producer_id}, epoch={self.epoch}, leader={leader}{self.others}"
+        return f"{self.name}({offset}, {given})@{self.said}"
+
+
+@dataclass(eq=False)
+class Record:
+    """A record of a coordinator: when it was appended, whose it is, and its words."""
+
+    time: int
+    transactional_id: str
+    state: str
+    words: str
+    owner: Transaction | None = None
+
+
+@dataclass
+class Id:
+    """A transactional id and its producer: how far its clock is off, whether it writes event time instead."""
+
+    name: str
+    producer_id: int
+    version: int
+    epoch: int = 0
+    clock: int = 0
+    writes_event_time: bool = False
+    two_phase: bool = False
+
+
+@dataclass
+class Cluster:
+    """The logs of a cluster that was played through, in the order of true time.
+
+    `logs` are those of the partitions, `coordinators` those of the partitions of `__transaction_state`.
+    """
+
+    seed: int
+    logs: dict[str, list[Event]] = field(default_factory=lambda: {name: [] for name in PARTITIONS})
+    coordinators: list[list[Record]] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    elections: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in PARTITIONS})
+    producer_ids: int = 7
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.seed)
+        self.clocks = {
+            name: self.dice.randint(-BROKER_CLOCK_MS, BROKER_CLOCK_MS) for name in (*PARTITIONS, "coordinator")
+        }
+        self.log_append = {name: self.chance(0.2) for name in PARTITIONS}
+        # A minute in which a partition's clock was a day and more ahead.
+        self.jumps = {name: self.dice.randint(0, 1000) * MINUTE for name in PARTITIONS if self.chance(0.03)}
+        self.coordinators = [[] for _ in range(self.dice.choice([1, 1, 3]))]
+
+    def chance(self, probability: float) -> bool:
+        return self.dice.random() < probability
+
+    def play(self, until: int) -> None:
+        """Play all ids through; each on its own, as nothing but the logs joins them."""
+        for number in range(self.dice.randint(1, 3)):
+            who = Id(f"id-{number}", self._new_producer_id(), self.dice.choice([0, 2]))
+            who.clock = self.dice.choice([0, 0, 0, -90_000, 1_000, 10_000, 90_000])
+            who.writes_event_time = self.chance(0.15)
+            who.two_phase = self.chance(0.05)
+            who.epoch = LAST_EPOCH - 1 if self.chance(0.1) else 0
+            self._play_id(who, self.dice.randint(1, 600) * MINUTE, until)
+        self._sort()
+        self._elect_uncleanly(until)
+        if self.chance(0.06):
+            made_anew, since = self.dice.choice(PARTITIONS), self.dice.randint(1, until)
+            self.logs[made_anew] = [event for event in self.logs[made_anew] if event.time >= since]
+
+    def current(self, transactional_id: str, now: int) -> Transaction:
+        """The transaction of an id that was begun last."""
+        return [each for each in self.transactions if each.transactional_id == transactional_id and each.start < now][
+            -1
+        ]
+
+    def leader_epoch(self, place: str, time: int) -> int:
+        """The leader epoch of a partition at a time."""
+        return 1 + sum(each <= time for each in self.elections[place])
+
+    def _play_id(self, who: Id, now: int, until: int) -> None:
+        self._record(now, who, "empty")
+        for _ in range(self.dice.randint(1, 7)):
+            pause = self.dice.choice([20, 200, 3_000, MINUTE, 40 * MINUTE, 700 * MINUTE])
+            before, now = now, now + self.dice.randint(pause // 2 + 1, pause)
+            if now - before > EXPIRATION_MS:
+                # The coordinator forgets an id that is idle; it gets another producer id when it comes back.
+                self._record(before + EXPIRATION_MS, who, "tombstone")
+                if self.chance(0.2):
+                    return
+                self._init(now - 1, who, self._new_producer_id(), 0)
+            ended = self._transaction(who, now) if now < until else None
+            if ended is None:
+                return
+            now = self._mishaps(who, ended)
+
+    def _init(self, now: int, who: Id, producer_id: int, epoch: int) -> None:
+        """InitProducerId: fences whoever wrote before."""
+        who.producer_id, who.epoch = producer_id, epoch
+        self._record(now, who, "empty")
+
+    def _mishaps(self, who: Id, now: int) -> int:
+        """What producers do outside of transactions: late writes and writes to what was never added."""
+        if self.chance(0.12) and who.version < 2:
+            later = now + self.dice.choice([5, 500, 30_000, 10 * MINUTE])
+            self._data(later, who, self.dice.choice(PARTITIONS), None)
+        if self.chance(0.08) or who.epoch >= LAST_EPOCH:
+            fenced = replace(who)
+            exhausted = who.epoch >= LAST_EPOCH
+            self._init(
+                now + 30, who, *((self._new_producer_id(), 0) if exhausted else (who.producer_id, who.epoch + 1))
+            )
+            if self.chance(0.6):
+                self._data(now + self.dice.choice([40, 20_000, 5 * MINUTE]), fenced, self.dice.choice(PARTITIONS), None)
+            return now + 31
+        return now
+
+    def _transaction(self, who: Id, now: int) -> int | None:
+        """One transaction; when it was complete, None if its coordinator never gets there."""
+        chosen = tuple(sorted(self.dice.sample(PARTITIONS, self.dice.randint(1, len(PARTITIONS)))))
+        owner = Transaction(who.name, who.producer_id, chosen, now)
+        self.transactions.append(owner)
+        began = self._clock("coordinator", now)
+        self._record(now, who, "ongoing", f"began={began}", owner)
+        for place in chosen:
+            for _ in range(self.dice.randint(1, 2)):
+                self._data(now + self.dice.randint(1, 15), who, place, owner)
+        now += self.dice.choice([20, 100, 2_000, 30_000, 200 * MINUTE if who.two_phase else 50_000])
+        if self.chance(0.06):
+            return None
+        times_out = self.chance(0.08) and not who.two_phase
+        owner.commits = not times_out and self.chance(0.8)
+        owner.decided = now = owner.start + TIMEOUT_MS + 10 if times_out else now
+        # Version 2 ends each transaction at the next epoch, and fencing does so in any version.
+        writer = replace(who, epoch=who.epoch + 1) if who.version == 2 or times_out else who
+        kind = "commit" if owner.commits else "abort"
+        following = self._new_producer_id() if writer.version == 2 and writer.epoch > LAST_EPOCH else None
+        told = f"began={began}" + (f", next={following}" if following else "")
+        self._record(now, writer, f"prepare_{kind}", told, owner)
+        ended = self._end(writer, owner, now)
+        if ended is None:
+            return None
+        who.epoch = writer.epoch
+        told = f"began={began}, written={self._clock('coordinator', ended)}"
+        if following:
+            told += f", previous={who.producer_id}"
+            who.producer_id, who.epoch = following, 0
+        # A Complete* record carries the time of its preparation, its batch the time at which it was appended.
+        self._record(now, who, f"complete_{kind}", told, appended=ended)
+        return ended
+
+    def _end(self, who: Id, owner: Transaction, now: int) -> int | None:
+        """Write the markers; when all were acknowledged. A leader that is not known loses its marker."""
+        ended, is_stuck = now + 5, self.chance(0.05)
+        for place in owner.partitions:
+            came = now + self.dice.randint(1, 4)
+            if self.chance(0.05):
+                came = now + self.dice.choice([2_000, 5 * MINUTE])
+            if self.chance(0.6 if is_stuck else 0.1):
+                continue
+            self._marker(came, who.producer_id, who.epoch, place, owner)
+            if self.chance(0.08):
+                came += self.dice.choice([1, 50, 1_500])
+                self._marker(came, who.producer_id, who.epoch, place, owner)
+            ended = max(ended, came + 1)
+        return None if is_stuck else ended
+
+    def abort_by_hand(self, now: int) -> None:
+        """`kafka-transactions.sh abort` of what is open somewhere: a marker at the epoch of the data."""
+        place = self.dice.choice(PARTITIONS)
+        found = open_events(event for event in self.logs[place] if event.time < now)
+        if found:
+            producer_id = self.dice.choice(sorted(found))
+            self._marker(now, producer_id, found[producer_id][-1].epoch, place, None)
+            self._sort()
+
+    def _elect_uncleanly(self, until: int) -> None:
+        """Leaders change; with some of the changes what the new leader did not have is lost."""
+        for place in PARTITIONS:
+            for _ in range(self.dice.choice([0, 0, 1, 2])):
+                now = self.dice.randint(1, until)
+                self.elections[place].append(now)
+                lost = self.dice.choice([0, 0, 0, 10, 3_000])
+                self.logs[place] = [each for each in self.logs[place] if not now - lost <= each.time < now]
+        if self.chance(0.1):
+            self._lose_records(self.dice.randrange(len(self.coordinators)))
+
+    def _lose_records(self, number: int) -> None:
+        """A coordinator loses whole transactions at once; what each id does next begins with a new one."""
+        records = self.coordinators[number]
+        starts = [i for i, record in enumerate(records) if i and record.state == "ongoing"]
+        if not starts:
+            return
+        first = self.dice.choice(starts)
+        last = self.dice.randint(first + 1, len(records))
+        left = {}
+        for record in records[:first] + records[last:]:
+            state, before = record.state, left.get(record.transactional_id, "tombstone")
+            if not before.startswith(MAY_FOLLOW[state.partition("_")[0]]):
+                return
+            left[record.transactional_id] = state
+        self.coordinators[number] = records[:first] + records[last:]
+        for record in records[first:last]:
+            if record.owner:
+                record.owner.is_forgotten = True
+
+    def _data(self, time: int, who: Id, place: str, owner: Transaction | None) -> None:
+        stamp = time + who.clock
+        if who.writes_event_time:
+            stamp = max(0, stamp + self.dice.choice([-600, -60, -5, 300]) * MINUTE)
+        if self.log_append[place]:
+            others = f", since={stamp / MINUTE:.3f}, appended"
+            event = Event(time, "data", who.producer_id, who.epoch, self._clock(place, time), owner, others)
+        else:
+            event = Event(time, "data", who.producer_id, who.epoch, minutes(stamp), owner)
+        self.logs[place].append(event)
+
+    def _marker(self, time: int, producer_id: int, epoch: int, place: str, owner: Transaction | None) -> None:
+        name = "commit" if owner and owner.commits else "abort"
+        self.logs[place].append(Event(time, name, producer_id, epoch, self._clock(place, time), owner))
+
+    def _record(
+        self, time: int, who: Id, state: str, told: str = "", owner: Transaction | None = None, appended: int = 0
+    ) -> None:
+        timeout = ", timeout=none" if who.two_phase else ""
+        header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.version}{timeout})"
+        places = f"[{','.join(owner.partitions)}]" if owner else ""
+        words = f"{header} {state}({told})@{self._clock('coordinator', time)}{places}"
+        number = abs(java_hash(who.name)) % len(self.coordinators)
+        self.coordinators[number].append(Record(appended or time, who.name, state, words, owner))
+
+    def _clock(self, whose: str, time: int) -> str:
+        jumped = whose in self.jumps and 0 <= time - self.jumps[whose] < MINUTE
+        return minutes(max(0, time + self.clocks[whose] + (33 * 60 * MINUTE if jumped else 0)))
+
+    def _new_producer_id(self) -> int:
+        self.producer_ids += 1
+        return self.producer_ids - 1
+
+    def _sort(self) -> None:
+        for log in (*self.logs.values(), *self.coordinators):
+            log.sort(key=lambda each: each.time)
+
+
+def open_events(events: Iterable[Event]) -> dict[int, list[Event]]:
+    """The data after the last marker of each producer id."""
+    found: dict[int, list[Event]] = {}
+    for event in events:
+        if event.name == "data":
+            found.setdefault(event.producer_id, []).append(event)
+        else:
+            found.pop(event.producer_id, None)
+    return found
+
+
+def java_hash(text: str) -> int:
+    """`String.hashCode`, by which `TransactionStateManager.partitionFor` chooses a coordinator."""
+    number = 0
+    for letter in text:
+        number = (31 * number + ord(letter)) & 0xFFFFFFFF
+    return number - 2**32 if number >= 2**31 else number
+
+
+def minutes(time: int) -> str:
+    """Ms as `minutes:seconds` of the words."""
+    return f"{time // MINUTE}:{time % MINUTE // 1000:02}.{time % 1000:03}"

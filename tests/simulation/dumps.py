@@ -1,0 +1,171 @@
+"""Dumps of a simulated cluster: what the copies of its brokers hold, as words of `tests.logs_in_words`.
+
+Logs are rolled, each roll with a snapshot (`ProducerStateManager.takeSnapshot`); retention removes whole segments; the
+cleaner leaves the last record of each id below where it came to (`LogCleaner`). A copy may lack files, a replica may
+lag behind, and the coordinators may be copied before or after the rest.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from tests.detection_cases import COORDINATOR_TOPIC, Case
+from tests.simulation.cluster import MINUTE, PARTITIONS, Cluster, Event, Fate, Record, open_events
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A dump: until when its copies were taken (true time), and the words of them."""
+
+    cluster: Cluster
+    logs_to: int
+    coordinator_to: int
+    is_compacted: bool
+    case: Case
+    copied: frozenset[Event]
+
+    @property
+    def now(self) -> int:
+        """The end of the dump."""
+        return max(self.logs_to, self.coordinator_to)
+
+    def open(self, place: str, until: int | None = None) -> dict[int, list[Event]]:
+        """The open data of each producer id by the end of the copy, or at another time."""
+        end = self.logs_to if until is None else until
+        return open_events(event for event in self.cluster.logs[place] if event.time < end)
+
+    def written_from(self, place: str, producer_id: int, start_offset: int) -> list[Event]:
+        """The data of a producer id from an offset to the marker that follows, or to the end of the copy."""
+        log = [event for event in self.cluster.logs[place][start_offset:] if event.time < self.logs_to]
+        own = [event for event in log if event.producer_id == producer_id]
+        return list(takewhile(lambda event: event.name == "data", own))
+
+    def fate(self, event: Event) -> Fate:
+        """What has become of a batch by the end of the dump, as far as anything in it can tell.
+
+        Of a commit that its coordinator lost in an unclean election, its COMMIT markers are the only trace.
+        """
+        if event.owner and event.owner.is_forgotten and not any(each.owner is event.owner for each in self._commits()):
+            return Fate.ORPHAN
+        return event.owner.fate(self.now) if event.owner else Fate.ORPHAN
+
+    def _commits(self) -> list[Event]:
+        return [event for event in self.copied if event.name == "commit"]
+
+
+@dataclass
+class Disks:
+    """What does not change from one dump to the next: where logs were rolled, and how far each was cleaned so far."""
+
+    dice: random.Random
+    rolls: dict[str, set[int]] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTITIONS, 0))
+    cleaned: dict[int, int] = field(default_factory=dict)
+    copied: set[Event] = field(default_factory=set)
+
+    def dump(self, cluster: Cluster, name: str, logs_to: int, coordinator_to: int) -> Dump:
+        """A dump of that time."""
+        self.copied = set()
+        logs = {f"{COORDINATOR_TOPIC}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to)}
+        for place in PARTITIONS:
+            if not self._one_in(25):
+                logs |= self._partition(cluster, place, logs_to)
+        # Each copy takes a moment: what it has is of any time within.
+        copied = {
+            broker: ((end - self.dice.choice([0, 20_000])) / MINUTE, (end + self.dice.choice([0, 20_000])) / MINUTE)
+            for broker, end in (("1", logs_to), ("2", coordinator_to), ("3", logs_to))
+        }
+        stated = None if self._one_in(3) else len(cluster.coordinators)
+        modified = max(logs_to, coordinator_to) / MINUTE
+        case = Case(name, None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
+        return Dump(cluster, logs_to, coordinator_to, any(self.cleaned.values()), case, frozenset(self.copied))
+
+    def _one_in(self, count: int) -> bool:
+        return self.dice.randrange(count) == 0
+
+    def _coordinators(self, cluster: Cluster, until: int) -> Iterator[tuple[int, str]]:
+        cleans = self._one_in(3)
+        for number, log in enumerate(cluster.coordinators):
+            records = [record for record in log if record.time < until]
+            before = self.cleaned.get(number, 0)
+            self.cleaned[number] = (
+                self.dice.randint(before, len(records)) if cleans and before < len(records) else before
+            )
+            if len(cluster.coordinators) == 1 or not self._one_in(10):
+                yield number, " ".join(coordinator_words(records, self.cleaned[number]))
+
+    def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:
+        """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
+        log = cluster.logs[place]
+        rolls = self.rolls.setdefault(place, {n for n in range(1, len(log)) if self._one_in(5)})
+        here = sum(event.time < until for event in log)
+        if self._one_in(6):
+            self.starts[place] = max([each for each in rolls if self.starts[place] <= each <= here] or [0])
+        found = {f"{place}@1": self._words(cluster, place, self.starts[place], here, rolls)}
+        if self._one_in(6):
+            # In sync: it has what was written half a minute ago (replica.lag.time.max.ms).
+            lag = sum(event.time < until - self.dice.choice([0, 5_000, 30_000]) for event in log)
+            found[f"{place}@3"] = self._words(cluster, place, min(self.starts[place], lag), lag, rolls)
+        return {name: words for name, words in found.items() if words}
+
+    def _words(self, cluster: Cluster, place: str, start: int, end: int, rolls: set[int]) -> str:
+        log = cluster.logs[place]
+        bases = sorted({start, *(each for each in rolls if start <= each <= end)})
+        lost = self.dice.choice(bases) if self._one_in(25) else None
+        segments, snapshots = [], []
+        for base, following in zip(bases, [*bases[1:], end], strict=True):
+            if base != lost:
+                segments.append(f"segment({base})")
+                self.copied |= set(log[base:following])
+                segments += [
+                    log[at].word(at, cluster.leader_epoch(place, log[at].time)) for at in range(base, following)
+                ]
+            if base:
+                snapshots += [f"snapshot({base})", *_snapshot(log, base)]
+        if not segments:
+            return ""
+        told = [] if start == 0 else [f"log_start({start})"]
+        told.append("no_checkpoint" if self._one_in(10) else f"high_watermark({end})")
+        if not self._one_in(5):
+            told.append(f"epochs({start}, {max(start, self._last_epoch_from(cluster, place, end))})")
+        return " ".join([*segments, *snapshots, *told])
+
+    def _last_epoch_from(self, cluster: Cluster, place: str, end: int) -> int:
+        log = cluster.logs[place][:end]
+        last = cluster.leader_epoch(place, log[-1].time) if log else 1
+        return sum(cluster.leader_epoch(place, event.time) < last for event in log)
+
+
+def dumps_of(seed: int) -> list[Dump]:
+    """A cluster of this seed and one or two dumps of it, one after the other."""
+    cluster, dice = Cluster(seed), random.Random(-seed - 1)
+    times = [dice.choice([1000, 700, 400]) * MINUTE]
+    if dice.random() < 0.4:
+        times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
+    ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
+    cluster.play(max(max(end) for end in ends))
+    for _ in range(dice.randint(0, 1)):
+        cluster.abort_by_hand(dice.randint(1, times[-1]))
+    disks = Disks(dice)
+    return [disks.dump(cluster, f"seed {seed} dump {number}", *end) for number, end in enumerate(ends)]
+
+
+def coordinator_words(records: list[Record], cleaned_to: int) -> Iterator[str]:
+    """The words of a coordinator's log of which the cleaner has compacted what lies below an offset."""
+    last_of = {record.transactional_id: offset for offset, record in enumerate(records[:cleaned_to])}
+    for offset, record in enumerate(records):
+        is_last = last_of.get(record.transactional_id) == offset
+        # A tombstone goes as well, a day after it became the last of its key.
+        if offset >= cleaned_to or (is_last and not (record.state == "tombstone" and offset + 3 < cleaned_to)):
+            yield f"skip({offset}) {record.words}"
+    if cleaned_to:
+        yield f"cleaned_to({cleaned_to})"
+    yield f"high_watermark({len(records)})"
+
+
+def _snapshot(log: list[Event], base: int) -> Iterator[str]:
+    for producer_id, events in open_events(log[:base]).items():
+        yield f"snapshot({base}, open={log.index(events[0])}, of={producer_id}, epoch={events[-1].epoch})"
