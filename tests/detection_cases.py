@@ -39,7 +39,7 @@ SIGHTINGS = (
 )
 Sighting = tuple[Any, ...]
 # Minutes since START at which a copy was taken, from and to.
-COPIED = (1000.0, 1010.0)
+COPIED = (1000.0, 1000.05)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,8 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     brokers' clocks say so, and both are null where their times contradict each other or are missing.
     `timestamps_trusted`: the producer's times lie within the bounds; `last_activity` is then what the producer says,
     else the latest time by a broker that lies before. `appended_by`: its last batch was in the log by then, as
-    far as the producer or, where that is not believed, a broker says; `is_bounded`: a broker says so.
+    far as the producer or, where that is not believed, a broker says; `bounded_by`: what a broker says of that, null
+    where none does.
     """
     own = F.when(F.col("is_log_append_time"), F.col("last_timestamp"))
     after = F.greatest(F.col("lower"), F.when(F.col("is_log_append_time") & (F.col("batches") == 1), own))
@@ -170,10 +171,9 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
                 "appended_by": F.when(F.col("timestamps_trusted"), F.col("last_timestamp")).otherwise(
                     F.col("bounded_by")
                 ),
-                "is_bounded": F.col("bounded_by").isNotNull(),
             }
         )
-        .drop("lower", "upper", "bounded_by")
+        .drop("lower", "upper")
     )
 
 

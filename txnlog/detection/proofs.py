@@ -163,11 +163,11 @@ IS_LATE = Proof(
 )
 COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
-    "appended_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to"
-    " OR (transactional_id IS NULL AND coordinator_copy_from IS NULL)",
-    "The coordinator was copied after the data was written.",
+    "is_seen_by_coordinator OR (transactional_id IS NULL AND coordinator_copy_from IS NULL)",
+    "The coordinator was copied after the data was written, by brokers' clocks; by the producer's only where both were"
+    " copied within `clock-skew`.",
     "item 40 of semantics.md",
-    "dump __transaction_state again, after the partitions",
+    "dump __transaction_state after the partitions; state start and end of each copy in dump.toml",
     Cause.SKEW,
     "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
 )

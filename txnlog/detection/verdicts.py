@@ -65,7 +65,10 @@ CONDITIONS: dict[str, str] = {
     " > current.timeout_ms + padding_ms",
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
-    "is_seen_by_coordinator": "appended_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to",
+    # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
+    # time of an event of yesterday.
+    "is_seen_by_coordinator": "bounded_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to"
+    " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to)",
     # Whatever the producer id wrote before its current transaction began had ended by then.
     "is_of_current": "(is_ongoing OR is_prepared) AND started_after >= current.start_timestamp",
     "is_listed": "listing IS NOT NULL",
@@ -247,7 +250,8 @@ def _verdict(cause: str, action: str, reason: str, lacking: str = "", wanted_cau
 def _lacks_history_alone() -> Column:
     # The older texts lack previous producer ids. And somebody else than the producer must say when it was written.
     is_dated = F.expr(
-        "(is_bounded OR known_before IS NOT NULL OR NOT is_known) AND NOT coalesce(coordinator_is_text, false)"
+        "(bounded_by IS NOT NULL OR known_before IS NOT NULL OR NOT is_known)"
+        " AND NOT coalesce(coordinator_is_text, false)"
     )
     return F.coalesce((F.col("lacking") == HISTORY_IS_WHOLE.name) & is_dated, F.lit(False))
 
@@ -265,10 +269,10 @@ def _confidence() -> Column:
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
     whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
     printed = _rests_on_text()
-    doubtful_keep = (F.col("action") == Action.KEEP.value) & ~F.col("is_dated_before_commit") & F.col("kept_by").isNull()
+    doubtful = F.expr("action = 'KEEP' AND NOT is_dated_before_commit AND kept_by IS NULL")
     return (
         F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
-        .when(printed | doubtful_keep | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
+        .when(printed | doubtful | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
         .when(stated, F.lit(Confidence.HIGH.value))
         .otherwise(F.lit(Confidence.MEDIUM.value))
     )
