@@ -27,7 +27,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Roo
     for cluster in ("texts", "both"):
         log_dir = folder / "dump" / cluster / "broker-1"
         log_dir.mkdir(parents=True)
-        started = 'started = "2026-11-21T12:00:00Z"\ntransaction_state_partitions = 50\n'
+        started = 'started = "2026-11-21T09:40:00Z"\ntransaction_state_partitions = 50\n'
         (log_dir.parent / "dump.toml").write_text(f'cluster = "{cluster}"\n{started}')
         shutil.copy(TEXTS / "4.3.0/deep.txt", log_dir / "a ticket's attachment")
     shutil.copy(TEXTS / "2.4.1/coordinator.txt", folder / "dump/texts/broker-1/coordinator.txt")

@@ -14,6 +14,8 @@ from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
+COORDINATOR = ("cluster", "coordinator_partition")
+
 
 def needs_markers(clock_skew_ms: int) -> str:
     """The transactions of which only the number of COMMIT markers can tell whether the last commit's came."""
@@ -64,89 +66,91 @@ def with_missing_records(
     `unexplained_commits` counts the markers that contradict it; `whole_from` is null then. A marker of a producer id
     that no coordinator knows contradicts all of them, if none is missing and each reaches back to before it.
     """
-    place = ["cluster", "coordinator_partition"]
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
-    owners = (
-        named.select(*place, "producer_id")
-        .unionByName(
-            named.where("next_producer_id >= 0").select(*place, F.col("next_producer_id").alias("producer_id"))
+    contradictions = (
+        _unexplained(runs, named, copies, clock_skew_ms)
+        .join(F.broadcast(_owners(named)), ["cluster", "producer_id"], "left")
+        .withColumnRenamed("coordinator_partition", "owner")
+        .join(F.broadcast(_believed(coverage, clusters)), ["cluster"], "inner")
+        # What was written after the coordinator was copied has its record in no copy.
+        .where(
+            "if(owner IS NULL, are_all_there, owner = coordinator_partition)"
+            f" AND marked_at > if(owner IS NULL, all_whole_from, whole_from) + {clock_skew_ms}"
+            f" AND marked_at < if(owner IS NULL, all_copied_from, coordinator_copy_from) - {clock_skew_ms}"
         )
-        .dropDuplicates([*place, "producer_id"])
+        .groupBy(*COORDINATOR)
+        .agg(F.count("*").alias("unexplained_commits"))
     )
-    # A marker has the epoch of its Prepare* record, whatever the version (`TransactionMetadata.prepareAbortOrCommit`).
-    since = named.where("state = 'PrepareCommit'").select(
-        "cluster", "producer_id", F.col("producer_epoch").alias("epoch"), F.col("last_update_timestamp").alias("since"),
-        (F.col("last_update_timestamp") + clock_skew_ms).alias("until"),
-    )  # fmt: skip
-    is_same_producer = F.coalesce(F.expr("previous_producer_id = producer_id OR previous_producer_id < 0"), F.lit(True))
-    ended = named.where("state = 'CompleteCommit'").select(
-        "cluster",
-        F.coalesce("previous_producer_id", "producer_id").alias("producer_id"),
-        # With a new producer id comes epoch 0: that of the marker is not told.
-        F.when(is_same_producer, F.col("producer_epoch")).alias("epoch"),
-        F.col("last_update_timestamp").alias("since"),
-        (F.greatest("last_update_timestamp", within_calendar("append_timestamp")) + clock_skew_ms).alias("until"),
+    return (
+        coverage.join(F.broadcast(contradictions), [*COORDINATOR], "left")
+        .withColumn("unexplained_commits", F.coalesce("unexplained_commits", F.lit(0)))
+        .withColumn("whole_from", F.when(F.col("unexplained_commits") == 0, F.col("whole_from")))
     )
+
+
+def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """COMMIT markers in the chosen copies that no record of a coordinator is about, and when each was written."""
+    is_complete = F.col("state") == "CompleteCommit"
+    # Whatever the version, a marker has the epoch of its Prepare* record (`TransactionMetadata.prepareAbortOrCommit`).
+    # With a new producer id its Complete* record has epoch 0: that of the marker is not told.
+    has_new_producer = F.coalesce(
+        F.expr("previous_producer_id >= 0 AND previous_producer_id <> producer_id"), F.lit(False)
+    )
+    completed = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     # Of a commit that is under way the markers may still be coming.
     newest = Window.partitionBy("cluster", "transactional_id").orderBy("offset")
-    pending = (
-        named.withColumn("is_last", F.lead("offset").over(newest).isNull())
-        .where("is_last AND state = 'PrepareCommit'")
+    is_pending = F.lead("offset").over(newest).isNull() & ~is_complete
+    explained = (
+        named.withColumn("is_pending", is_pending)
+        .where("state IN ('PrepareCommit', 'CompleteCommit')")
         .select(
             "cluster",
-            "producer_id",
-            F.col("producer_epoch").alias("epoch"),
-            F.col("last_update_timestamp").alias("since"),
-            F.lit(2**62).alias("until"),
+            F.when(is_complete & has_new_producer, F.col("previous_producer_id"))
+            .otherwise(F.col("producer_id"))
+            .alias("producer_id"),
+            F.when(~(is_complete & has_new_producer), F.col("producer_epoch")).alias("epoch"),
+            (F.col("last_update_timestamp") - clock_skew_ms).alias("since"),
+            F.when(~F.col("is_pending"), completed + clock_skew_ms).alias("until"),
         )
     )
-    explained = since.unionByName(ended).unionByName(pending)
     markers = (
         runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
         .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
         .select("cluster", "producer_id", "producer_epoch", within_calendar("last_timestamp").alias("marked_at"))
         .where("marked_at IS NOT NULL")
     )
-    unexplained = (
-        markers.alias("m")
-        .join(
-            explained.alias("e"),
-            F.expr(
-                "m.cluster = e.cluster AND m.producer_id = e.producer_id"
-                " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
-                f" AND m.marked_at >= e.since - {clock_skew_ms} AND m.marked_at <= e.until"
-            ),
-            "left_anti",
-        )
-        .join(owners, ["cluster", "producer_id"], "left")
+    is_explained = F.expr(
+        "m.cluster = e.cluster AND m.producer_id = e.producer_id"
+        " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
+        " AND m.marked_at >= e.since AND m.marked_at <= coalesce(e.until, m.marked_at)"
     )
-    of_all = coverage.groupBy("cluster").agg(
-        F.when(F.count_if(F.col("whole_from").isNull()) == 0, F.max("whole_from")).alias("whole_from"),
-        F.min("coordinator_copy_from").alias("coordinator_copy_from"),
-        F.count("*").alias("present"),
-    )
-    is_there = F.broadcast(clusters.select("cluster", "partition_count"))
-    of_all = of_all.join(is_there, ["cluster"], "inner").where("present >= partition_count")
-    # What was written after the coordinator was copied has its record in no copy.
-    is_within = F.expr(
-        f"marked_at > whole_from + {clock_skew_ms} AND marked_at < coordinator_copy_from - {clock_skew_ms}"
-    )
-    contradictions = (
-        unexplained.where("coordinator_partition IS NOT NULL")
-        .join(F.broadcast(coverage.select(*place, "whole_from", "coordinator_copy_from")), place, "inner")
-        .where(is_within)
-        .groupBy(*place).agg(F.count("*").alias("of_known"))
-    )  # fmt: skip
-    of_unknown = (
-        unexplained.where("coordinator_partition IS NULL")
-        .join(F.broadcast(of_all), ["cluster"], "inner")
-        .where(is_within)
-        .groupBy("cluster").agg(F.count("*").alias("of_unknown"))
-    )  # fmt: skip
+    return markers.alias("m").join(explained.alias("e"), is_explained, "left_anti")
+
+
+def _owners(named: DataFrame) -> DataFrame:
+    """Each producer id that a record names or announces, and in which coordinator partition."""
     return (
-        coverage.join(contradictions, place, "left")
-        .join(of_unknown, ["cluster"], "left")
-        .withColumn("unexplained_commits", F.coalesce("of_known", F.lit(0)) + F.coalesce("of_unknown", F.lit(0)))
-        .withColumn("whole_from", F.when(F.col("unexplained_commits") == 0, F.col("whole_from")))
-        .drop("of_known", "of_unknown")
+        named.withColumn("named", F.explode(F.array("producer_id", "next_producer_id")))
+        .where("named >= 0")
+        .select(*COORDINATOR, F.col("named").alias("producer_id"))
+        .distinct()
+    )
+
+
+def _believed(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
+    """Within which times each coordinator's records are held to be whole, and all of them together."""
+    everywhere = Window.partitionBy("cluster")
+    are_whole = F.count_if(F.col("whole_from").isNull()).over(everywhere) == 0
+    return (
+        coverage.join(F.broadcast(clusters.select("cluster", "partition_count")), ["cluster"], "inner")
+        .withColumns(
+            {
+                "are_all_there": are_whole & (F.count("*").over(everywhere) >= F.col("partition_count")),
+                "all_whole_from": F.max("whole_from").over(everywhere),
+                "all_copied_from": F.min("coordinator_copy_from").over(everywhere),
+            }
+        )
+        .select(
+            *COORDINATOR, "whole_from", "coordinator_copy_from", "are_all_there", "all_whole_from", "all_copied_from"
+        )
     )

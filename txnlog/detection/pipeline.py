@@ -77,11 +77,8 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     states = chosen_states(facts.transaction_states, copies)
     readable = states.where("problem IS NULL")
     clusters = settle(partition_counts(states, copies, _clusters(facts.log_dirs)))
-    coverage = settle(
-        coordinator_coverage(states, copies, times).transform(
-            with_missing_records, clusters, facts.runs, states, copies, skew_ms
-        )
-    )
+    covered = settle(coordinator_coverage(states, copies, times))
+    coverage = settle(covered.transform(with_missing_records, clusters, facts.runs, states, copies, skew_ms))
     found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
     placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))

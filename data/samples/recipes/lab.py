@@ -174,6 +174,15 @@ class Lab:
         transactional_id = None if nameless else raw.transactional_id
         self.hanging.append(Hanging(first, last_appended_at, transactional_id, raw.timeout_ms, cause, action, story))
 
+    def expect(self, topic: str, partition: int, cause: str, action: str) -> None:
+        """Another verdict on what is open in a partition than was noted: by how it is dumped."""
+        self.hanging = [
+            one._replace(cause=cause, action=action)
+            if (one.first.topic, one.first.partition) == (topic, partition)
+            else one
+            for one in self.hanging
+        ]
+
     def note_closed(self, topic: str, partition: int, story: str) -> None:
         """Note a partition without an open transaction."""
         self.closed.append(Closed(topic, partition, story))

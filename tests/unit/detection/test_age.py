@@ -57,7 +57,8 @@ CLOCKS = [
 
 CONFIDENCE = [
     Case("confidence: whole", "data(0)@100", "empty@50", want="ABORT HIGH"),
-    Case("confidence: nobody said when it was copied", "data(0)@100", "empty@50", copied={"1": (None, None)}, want="ABORT MEDIUM"),
+    Case("confidence: nobody said when it was copied", "data(0)@100 abort(1, of=8)@200", "empty@50",
+         copied={"1": (None, None)}, want="ABORT MEDIUM"),
     Case("confidence: no high watermark", "data(0)@100 no_checkpoint", "empty@50", want="ABORT MEDIUM"),
     Case("confidence: its clock is not believed", "abort(0, of=8)@200 data(1)@100 abort(2, of=8)@300", "empty@50",
          want="ABORT MEDIUM"),

@@ -85,9 +85,16 @@ CASES = [
            seen=(1, 100, 900), seen_as="KEEP"),
     # 9: young event time without any time by a broker before it.
     attack(9, "its id's records are compacted, the coordinator was copied first", "data(0)@100", None,
-           "HISTORY_COMPACTED UNDETERMINED",
+           "SKEW UNDETERMINED",
            logs={f"{COORDINATOR_TOPIC}-0@2": "skip(50) id(app) empty(epoch=3)@80 cleaned_to(50)"},
            copied={"2": (200, 210)}),
+    attack(9, "in flight with a time of yesterday, its id's last transaction aborted", "data(0)@100", None,
+           "SKEW UNDETERMINED", logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
+           copied={"2": (995, 996)}),
+    attack(9, "in flight with a time of yesterday, its id is new", "data(0)@100", None, "SKEW UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+    attack(9, "in flight with a time of yesterday, all of the broker copied within ten minutes", "data(0)@100",
+           "empty@50", "SKEW UNDETERMINED", copied={"1": (1000, 1010)}),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),
@@ -101,7 +108,7 @@ CASES = [
            "id(app, timeout=none) empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP"),
     # 13: a manifest that is of another day than the copy.
     attack(13, "a day after all that is in the copy", "data(0)@100", LISTED, "SKEW UNDETERMINED",
-           copied={"1": (2440, 2450)}),
+           copied={"1": (2440, 2440.05)}),
     # 14: the producer's snapshot or a broker's time shows that data came after the end.
     attack(14, "a broker's time puts the data after the abort", "abort(0, of=8)@300 data(1)@301",
            f"{LISTED} prepare_abort@101 complete@101", "NEVER_ADDED ABORT"),
