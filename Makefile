@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,7 +37,7 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
 
-test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a fifth: before a release
+test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a tenth: before a release
 	TXNLOG_DAMAGE=all $(BIN)/pytest tests/end_to_end/test_damage.py $(ARGS)
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
@@ -65,6 +65,9 @@ build/spark-%/.ready: pyproject.toml constraints.txt
 		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
 	@build/spark-$*/bin/python -m txnlog.jars >/dev/null
 	@touch $@
+
+simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose truth is known; half an hour; ARGS="--seed 7"
+	$(BIN)/python -m tests.simulation.judged --clusters 10000 $(ARGS)
 
 mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -24,7 +24,7 @@ from txnlog.format.checkpoint import offset_checkpoints
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 # Of bits and lengths it is every so many: in the files that an excerpt damages closely, and in all others.
-CLOSELY, ELSEWHERE = (1, 7) if os.environ.get("TXNLOG_DAMAGE") == "all" else (5, 31)
+CLOSELY, ELSEWHERE = (1, 7) if os.environ.get("TXNLOG_DAMAGE") == "all" else (11, 61)
 # What changes a cluster if an operator does as the row says.
 STRONG = ("ABORT", "FENCE", "MOVE_COORDINATOR")
 

@@ -142,11 +142,13 @@ class Disks:
 def dumps_of(seed: int) -> list[Dump]:
     """A cluster of this seed and one or two dumps of it, one after the other."""
     cluster, dice = Cluster(seed), random.Random(-seed - 1)
-    times = [dice.choice([1000, 700, 400]) * MINUTE]
+    cluster.play(2000 * MINUTE)
+    # Half of them in the middle of something.
+    busy = [event.time + dice.randint(1, 100) for log in cluster.logs.values() for event in log] or [400 * MINUTE]
+    times = [dice.choice([dice.choice(busy), dice.choice([1000, 700, 400]) * MINUTE])]
     if dice.random() < 0.4:
         times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
-    cluster.play(max(max(end) for end in ends))
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
     disks = Disks(dice)
@@ -168,4 +170,5 @@ def coordinator_words(records: list[Record], cleaned_to: int) -> Iterator[str]:
 
 def _snapshot(log: list[Event], base: int) -> Iterator[str]:
     for producer_id, events in open_events(log[:base]).items():
-        yield f"snapshot({base}, open={log.index(events[0])}, of={producer_id}, epoch={events[-1].epoch})"
+        given = f"open={log.index(events[0])}, of={producer_id}, epoch={events[-1].epoch}"
+        yield f"snapshot({base}, {given})@{events[-1].said}"

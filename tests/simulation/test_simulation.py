@@ -13,9 +13,9 @@ FIXED = range(1, 151)
 FRESH = random.SystemRandom().randrange(2**31)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
-    "ABORT marker lost": 0,
-    "COMMIT marker lost": 0,
-    "never to be ended": 0,
+    "ABORT marker lost": 8,
+    "COMMIT marker lost": 29,
+    "never to be ended": 15,
 }
 
 
@@ -32,6 +32,7 @@ def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcom
 
 
 def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
-    decided, _ = fixed_and_fresh[0].decided, print(*fixed_and_fresh[0].shares(), sep="\n")
+    decided = fixed_and_fresh[0].decided
+    print(*fixed_and_fresh[0].shares(), sep="\n")
     for kind, count in DECIDED.items():
         assert sum(decided[each] for each in decided if each[0] == kind) >= count, kind
