@@ -20,13 +20,14 @@ from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.effort import is_few_rows, is_read_by_driver
-from txnlog.errors import DumpError
+from txnlog.errors import DumpError, TableError
 from txnlog.facts import facts_of, what_is_read
 from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
 from txnlog.results import write_results
 from txnlog.session import starts_here
 from txnlog.settle import settled
+from txnlog.sources.address import is_address
 from txnlog.sources.inventory import Inventory, inventory
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.opener import dump_root
@@ -107,6 +108,7 @@ def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inve
     """All that needs no Spark: options, the dump, coordinators' logs of the running cluster if wanted."""
     with steps.step("list the dump"):
         dump = _listed(options)
+        _check_tables_are_elsewhere(options)
     if options.bootstrap_server is None:
         return options, dump, None
     with steps.step("ask the cluster"):
@@ -137,6 +139,20 @@ def _listed(options: DetectOptions) -> Inventory:
     return dump
 
 
+def _check_tables_are_elsewhere(options: DetectOptions) -> None:
+    """Within the dump the next run would take them for a part of it."""
+    root, dump = Root(options.tables), dump_root(options.dump)
+    if root.is_schema:
+        return
+    tables = root.base()
+    if not is_address(dump):
+        tables, dump = str(Path(tables).resolve()), str(Path(dump).resolve())
+    if f"{tables}/".startswith(f"{dump.rstrip('/')}/"):
+        raise TableError(
+            f"{options.tables} lies in the dump {options.dump}: name a folder outside of it for the tables"
+        )
+
+
 def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, CoordinatorLogs | None]:
     """The options, completed by what the running cluster says that they name; its coordinators' logs if wanted."""
     # Its package is needed by those only who name a cluster.
@@ -144,7 +160,7 @@ def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, Coor
     from txnlog.live.settings import cluster_settings, live_cluster, with_live_settings
 
     live = live_cluster(options)
-    complete = with_live_settings(options, dump, cluster_settings(live))
+    complete = with_live_settings(options, dump, cluster_settings(live, options))
     return complete, coordinator_logs(live) if options.live_coordinators else None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from tests.writer import ABORT, marker
@@ -195,6 +196,14 @@ def test_explain_tells_the_story_of_every_open_transaction(tables: Root, sample:
         assert story.why.startswith(each["cause"])
         assert (story.command is not None) == (each["action"] == "ABORT")
         assert all((SAMPLES / event.file).is_file() for event in story.events if event.file is not None)
+
+
+def test_times_are_kept_in_microseconds(tables: Root) -> None:
+    """INT96, Spark's own, counts nanoseconds: other readers turn the year 2300 into 1715."""
+    for file in Path(tables.text).rglob("*.parquet"):
+        schema = parquet.ParquetFile(file).schema
+        types = {schema.column(index).physical_type for index in range(len(schema))}
+        assert "INT96" not in types, file
 
 
 def test_whose_a_producer_id_is_stays_known(tables: Root) -> None:

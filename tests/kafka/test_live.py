@@ -31,6 +31,7 @@ from txnlog.sources.inventory import inventory
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 
 pytestmark = pytest.mark.kafka
+OPTIONS = detect_options({"dump": "d", "tables": "t"})
 PAUSED = 2
 STUCK, BLOCKED = "STILL_STUCK", "BLOCKED_BY_EARLIER"
 Key = tuple[str, int, int]
@@ -126,14 +127,16 @@ def test_the_verdicts_of_another_cluster_are_refused(
     samples = Path(__file__).parents[2] / "data" / "samples"
     dump = inventory(samples / "kafka-4.3.0-stopped")
     with pytest.raises(ClusterError, match="the running cluster's id is"):
-        with_live_settings(detect_options({"dump": "d", "tables": "t"}), dump, cluster_settings(live(judged)))
+        with_live_settings(OPTIONS, dump, cluster_settings(live(judged), OPTIONS))
 
 
 def test_detect_asks_the_brokers_for_what_the_dump_does_not_say(judged: Judged) -> None:
     cluster = judged.abort_run.cluster
     partitions = int(cluster.settings["transaction.state.log.num.partitions"])
-    said = cluster_settings(live(judged))
+    said = cluster_settings(live(judged), OPTIONS)
     assert said == ClusterSettings(cluster.cluster_id, 10_000, partitions)
+    given = replace(OPTIONS, max_transaction_timeout=5)
+    assert cluster_settings(live(judged), given) == ClusterSettings(cluster.cluster_id, None, partitions)
     (first, *_) = rows(judged.abort_run.root, RUNS, order="started_at")
     used = json.loads(first["options"])
     assert (used["max_transaction_timeout"], used["coordinator_partitions"]) == (10_000, partitions)

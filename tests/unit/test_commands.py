@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import txnlog
+from tests.small_dumps import small_dump
 from tests.tables_by_hand import written
 from txnlog.cli import main
 from txnlog.commands.command import Command
@@ -66,6 +67,15 @@ def test_an_error_is_one_line_that_says_what_to_do(
     assert printed.out == ""
     assert printed.err.startswith(line)
     assert printed.err.count("\n") == 1
+
+
+def test_tables_within_the_dump_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump, link = small_dump(tmp_path / "dump"), tmp_path / "link"
+    link.symlink_to(dump)
+    for tables in (dump, dump / "tables", link / "broker-1/tables"):
+        assert main(["detect", str(dump), "--tables", str(tables)]) == 4
+        assert f"{tables} lies in the dump {dump}" in capsys.readouterr().err
+    assert not (dump / "tables").exists()
 
 
 def test_debug_adds_the_traceback_for_those_who_ask(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,22 +22,33 @@ MAX_TIMEOUT = "transaction.max.timeout.ms"
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a running cluster says of itself; `coordinator_partitions` is None while it has no `__transaction_state`."""
+    """What a running cluster says of itself; `coordinator_partitions` is None while it has no `__transaction_state`.
+
+    `transaction_max_timeout_ms` is None where it was not asked for.
+    """
 
     cluster_id: str
-    transaction_max_timeout_ms: int
+    transaction_max_timeout_ms: int | None
     coordinator_partitions: int | None
 
 
 def live_cluster(options: DetectOptions) -> LiveCluster:
-    """The running cluster that the options name."""
+    """The running cluster that the options name. `OptionError` where they contradict each other."""
+    if options.live_coordinators and options.as_of is not None:
+        raise OptionError(
+            "as_of is the time of all copies, and live_coordinators are read now: give the copies' times in dump.toml"
+        )
     path = None if options.command_config is None else Path(options.command_config)
     return LiveCluster(options.bootstrap_server or "", client_settings(path), TIMEOUT_S)
 
 
-def cluster_settings(live: LiveCluster) -> ClusterSettings:
-    """What the cluster says. `ClusterError` where it cannot be reached; one broker that is down is no hindrance."""
-    return ClusterSettings(live.cluster_id(), _max_timeout_ms(live), _coordinator_partitions(live))
+def cluster_settings(live: LiveCluster, options: DetectOptions) -> ClusterSettings:
+    """What the cluster says. `ClusterError` where it cannot be reached; one broker that is down is no hindrance.
+
+    What the options have is not asked for: brokers' settings need DESCRIBE_CONFIGS, which not everybody has.
+    """
+    max_timeout = _max_timeout_ms(live) if options.max_transaction_timeout is None else None
+    return ClusterSettings(live.cluster_id(), max_timeout, _coordinator_partitions(live))
 
 
 def _max_timeout_ms(live: LiveCluster) -> int:
@@ -70,14 +81,10 @@ def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSet
     if len(names) > 1 or ids - {live.cluster_id}:
         of = ", ".join(sorted(map(str, ids or names)))
         raise ClusterError(f"the running cluster's id is {live.cluster_id}, the dump is of {of}: ask that one, or none")
-    if options.live_coordinators and options.as_of is not None:
-        raise OptionError(
-            "as_of is the time of all copies, and live_coordinators are read now: give the copies' times in dump.toml"
-        )
     known = [log_dir.transaction_max_timeout_ms or 0 for log_dir in dump.log_dirs]
     return dataclasses.replace(
         options,
         cluster=options.cluster or (live.cluster_id if names == {UNNAMED} else None),
-        max_transaction_timeout=options.max_transaction_timeout or max([live.transaction_max_timeout_ms, *known]),
+        max_transaction_timeout=options.max_transaction_timeout or max([live.transaction_max_timeout_ms or 0, *known]),
         coordinator_partitions=options.coordinator_partitions or live.coordinator_partitions,
     )

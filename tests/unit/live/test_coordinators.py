@@ -7,7 +7,7 @@ import pytest
 from txnlog.config import detect_options
 from txnlog.errors import ClusterError, OptionError
 from txnlog.live.coordinators import Consumed, PartitionLog
-from txnlog.live.settings import ClusterSettings, with_live_settings
+from txnlog.live.settings import ClusterSettings, live_cluster, with_live_settings
 from txnlog.sources.inventory import UNNAMED, Inventory, LogDir
 
 LIVE = ClusterSettings("X", 60_000, 7)
@@ -78,4 +78,4 @@ def test_live_coordinators_cannot_have_the_time_of_the_dump() -> None:
     options = {"bootstrap_server": "b:1", "live_coordinators": True}
     assert completed(dump(("p", "X", None)), **options)[2] == 7
     with pytest.raises(OptionError, match="as_of is the time of all copies"):
-        completed(dump(("p", "X", None)), as_of=1_700_000_000_000, **options)
+        live_cluster(detect_options({"dump": "d", "tables": "t", "as_of": "2026-11-21T12:00:00Z", **options}))
