@@ -63,13 +63,19 @@ class Disks:
     dice: random.Random
     rolls: dict[str, set[int]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTITIONS, 0))
-    cleaned: dict[int, int] = field(default_factory=dict)
+    cleaned: dict[tuple[int, int], int] = field(default_factory=dict)
     copied: set[Event] = field(default_factory=set)
 
     def dump(self, cluster: Cluster, name: str, logs_to: int, coordinator_to: int) -> Dump:
         """A dump of that time."""
         self.copied = set()
-        logs = {f"{COORDINATOR_TOPIC}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to)}
+        logs = {f"{COORDINATOR_TOPIC}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to, 2)}
+        seen_to = coordinator_to
+        if self._one_in(3):
+            followed_to = logs_to - self.dice.choice([0, 5_000, 30_000])
+            seen_to = max(seen_to, followed_to)
+            followed = self._coordinators(cluster, followed_to, 3)
+            logs |= {f"{COORDINATOR_TOPIC}-{n}@3": words for n, words in followed}
         for place in PARTITIONS:
             if not self._one_in(25):
                 logs |= self._partition(cluster, place, logs_to)
@@ -81,21 +87,22 @@ class Disks:
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
         case = Case(name, None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
-        return Dump(cluster, logs_to, coordinator_to, any(self.cleaned.values()), case, frozenset(self.copied))
+        return Dump(cluster, logs_to, seen_to, any(self.cleaned.values()), case, frozenset(self.copied))
 
     def _one_in(self, count: int) -> bool:
         return self.dice.randrange(count) == 0
 
-    def _coordinators(self, cluster: Cluster, until: int) -> Iterator[tuple[int, str]]:
+    def _coordinators(self, cluster: Cluster, until: int, broker: int) -> Iterator[tuple[int, str]]:
+        """The copies of a broker, which has cleaned them for itself."""
         cleans = self._one_in(3)
         for number, log in enumerate(cluster.coordinators):
             records = [record for record in log if record.time < until]
-            before = self.cleaned.get(number, 0)
-            self.cleaned[number] = (
+            before = self.cleaned.get((broker, number), 0)
+            self.cleaned[broker, number] = (
                 self.dice.randint(before, len(records)) if cleans and before < len(records) else before
             )
             if len(cluster.coordinators) == 1 or not self._one_in(10):
-                yield number, " ".join(coordinator_words(records, self.cleaned[number]))
+                yield number, " ".join(coordinator_words(records, self.cleaned[broker, number]))
 
     def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""

@@ -17,14 +17,16 @@ IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
 
 
 def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
-    """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`.
-
-    Times that no calendar holds become null, so that no sum of them overflows.
-    """
+    """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
     chosen = copies.where(F.col("topic") == COORDINATOR_TOPIC).select(
         "cluster", "broker", "log_dir", F.col("partition").alias("coordinator_partition")
     )
-    return states.join(F.broadcast(chosen), chosen.columns, "left_semi").withColumns(
+    return states.join(F.broadcast(chosen), chosen.columns, "left_semi").transform(within_calendars)
+
+
+def within_calendars(states: DataFrame) -> DataFrame:
+    """Times that no calendar holds become null, so that no sum of them overflows."""
+    return states.withColumns(
         {
             "timeout_ms": F.col("timeout_ms").cast("bigint"),
             "last_update_timestamp": within_calendar("last_update_timestamp"),
@@ -33,14 +35,17 @@ def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
     )
 
 
-def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:
-    """One row per coordinator partition in the dump.
+def coordinator_coverage(
+    states: DataFrame, copies: DataFrame, times: DataFrame, taken: DataFrame, disagreeing: DataFrame
+) -> DataFrame:
+    """One row per coordinator partition in the dump. `taken`: the stretches that the records in `states` are from.
 
     `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
-    itself is missing. `whole_from` is the time (ms) from which on that holds, 0 where the log is whole from its start:
-    the later one of what the first such record says and of its batch, as a Complete* record carries the time of its
-    preparation (`TransactionMetadata.prepareComplete`), possibly long before it was appended.
-    `certain_from_offset`: an id's record from there on is its current state, and nothing hides a later one.
+    itself is missing, or copies disagree (`copies_disagree`). `whole_from` is the time (ms) from which on that holds,
+    0 where the log is whole from its start: the later one of what the first such record says and of its batch, as a
+    Complete* record carries the time of its preparation (`TransactionMetadata.prepareComplete`), possibly long before
+    it was appended. `certain_from_offset`: an id's record from there on is its current state, and nothing hides a
+    later one.
     """
     # A copy without an end is one that could not be opened: missing.
     logs = copies.where((F.col("topic") == COORDINATOR_TOPIC) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
@@ -60,10 +65,14 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
     unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))
     ends = ~F.coalesce(end_is_missing, F.lit(False))
+    history = taken.groupBy(*place).agg(F.min("history_from").alias("history_from"))
+    agrees = F.col("copies_disagree").isNull()
     coverage = (
         logs.join(broken, place, "left")
+        .join(F.broadcast(history), place, "left")
+        .join(F.broadcast(disagreeing), place, "left")
         .join(times, ["cluster", "broker", "log_dir"], "left")
-        .withColumn("whole_from_offset", F.when(ends, F.greatest(damaged, "gap_to")))
+        .withColumn("whole_from_offset", F.when(ends & agrees, F.col("history_from")))
         .withColumn("certain_from_offset", F.when(ends, F.greatest(damaged, unexplained_gap)))
         .select(
             *place,
@@ -72,6 +81,7 @@ def coordinator_coverage(states: DataFrame, copies: DataFrame, times: DataFrame)
             F.col("as_of").alias("coordinator_as_of"),
             F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),
+            F.coalesce("copies_disagree", F.lit(False)).alias("copies_disagree"),
             "copy_from",
             "copy_to",
         )

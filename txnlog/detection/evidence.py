@@ -58,7 +58,7 @@ def with_coordinator(
     nobody = F.col("transactional_id").isNull()
     names = (
         "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
-        "coordinator_is_text", "unexplained_commits",
+        "coordinator_is_text", "unexplained_commits", "copies_disagree",
     )  # fmt: skip
     return owned.withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
 
@@ -77,6 +77,7 @@ def all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         F.min("coordinator_copy_from").alias("all_coordinator_copy_from"),
         F.when(every_whole, F.max("whole_from")).alias("all_whole_from"),
         F.bool_or("coordinator_is_text").alias("all_coordinator_is_text"),
+        F.bool_or("copies_disagree").alias("all_copies_disagree"),
         F.sum("unexplained_commits").alias("all_unexplained_commits"),
         # A gap that no cleaner explains may hide the record that names the producer id.
         (F.count_if(F.expr("certain_from_offset IS NULL OR certain_from_offset > 0")) == 0).alias(

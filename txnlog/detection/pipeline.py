@@ -11,12 +11,13 @@ from pyspark.sql import functions as F
 
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
 from txnlog.detection.commits import needs_markers, with_commit_markers, with_missing_records
-from txnlog.detection.coordinator import chosen_states, coordinator_coverage
+from txnlog.detection.coordinator import coordinator_coverage
 from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.replay import open_transactions
+from txnlog.detection.replicas import coordinator_copies, disagreements, recorded_states, stretches
 from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
 
@@ -71,16 +72,20 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     skew_ms = thresholds.clock_skew_ms
     # Neither needs the other: one is planned while the other is computed.
     with ThreadPoolExecutor(1) as beside:
-        chosen = beside.submit(lambda: settle(chosen_copies(partition_copies(facts.dump_files, facts.checkpoints))))
+        found = beside.submit(lambda: settle(partition_copies(facts.dump_files, facts.checkpoints)))
         times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
-        copies = chosen.result()
-    states = chosen_states(facts.transaction_states, copies)
+        everywhere = found.result()
+    copies = settle(chosen_copies(everywhere))
+    of_coordinators = settle(coordinator_copies(facts.transaction_states, everywhere, copies))
+    taken = settle(stretches(of_coordinators))
+    states = recorded_states(facts.transaction_states, taken)
     readable = states.where("problem IS NULL")
     clusters = settle(partition_counts(states, copies, _clusters(facts.log_dirs)))
-    covered = settle(coordinator_coverage(states, copies, times))
+    disagreeing = disagreements(facts.transaction_states, of_coordinators)
+    covered = settle(coordinator_coverage(states, copies, times, taken, disagreeing))
     coverage = settle(covered.transform(with_missing_records, clusters, facts.runs, states, copies, skew_ms))
-    found = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
-    placed = settle(found.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
+    opened = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
+    placed = settle(opened.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
     batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id"))
     proved = settle(

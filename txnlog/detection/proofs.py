@@ -241,6 +241,17 @@ COMMITS_EXPLAINED = Proof(
     "'COMMIT markers in the dump have no record in __transaction_state although its copy looks whole: records are lost,"
     " and that this data was committed cannot be ruled out'",
 )
+COPIES_AGREE = Proof(
+    "coordinator_copies_agree",
+    "NOT coalesce(copies_disagree, false)",
+    "Below their high watermarks, all copies of the coordinator partition have the same records, as far as they have"
+    " any.",
+    "high watermark (KIP-101), unclean leader elections",
+    "look for an unclean leader election of __transaction_state",
+    Cause.HISTORY_COMPACTED,
+    "'copies of __transaction_state have different records at the same offsets below their high watermarks: records"
+    " were lost, and that this data was committed cannot be ruled out'",
+)
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
     "whole_from = 0 OR is_born_in_range OR whole_from < started_after OR is_of_current",
@@ -269,7 +280,7 @@ OF_LOG = (
 )  # fmt: skip
 OF_AGE = (AS_OF_IS_PLAUSIBLE, IS_LATE, COORDINATOR_IS_NEWER, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN)
 # History is last, so that where it is lacking, all else is proved.
-OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, HISTORY_IS_WHOLE)
+OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
 PROOFS: tuple[Proof, ...] = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
     TRANSACTION_IS_WHOLE,

@@ -97,8 +97,9 @@ CONDITIONS: dict[str, str] = {
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_marker IS NULL OR last_marker.producer_epoch < committed.epoch"
     " OR last_marker.max_timestamp < committed.timestamp - clock_skew_ms)",
-    # By whatever clock its producer has. Else it may be of a topic that was made anew since.
-    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms",
+    # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start.
+    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms AND (last_marker IS NOT NULL"
+    " OR log_start_offset = 0 OR bounded_by + clock_skew_ms < committed.timestamp)",
     "is_expired": "is_known AND current.is_tombstone",
     "epoch_allowance": "if(coalesce(current.client_transaction_version, 0) >= 2, 2, 1)",
     "is_zombie": "is_known AND (NOT (current.producer_id = producer_id) OR current.producer_epoch >"
@@ -263,7 +264,7 @@ def _rests_on_text() -> Column:
 def _confidence() -> Column:
     """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
 
-    That it was committed is certain only of data that its producer dates before the commit.
+    That it was committed is certain only of data that its producer dates before the commit (`is_dated_before_commit`).
     """
     stated = F.col("as_of_source").isin("option", "manifest")
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))

@@ -95,6 +95,20 @@ CASES = [
            logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(9, "in flight with a time of yesterday, all of the broker copied within ten minutes", "data(0)@100",
            "empty@50", "SKEW UNDETERMINED", copied={"1": (1000, 1010)}),
+    # 10: copies of the coordinator that differ below their high watermarks.
+    attack(10, "another coordinator wrote other records, which an unclean election took", "data(0)@100",
+           "id(app) empty@50 id(other, of=3) empty(coordinator=2)@60", "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"}),
+    # 18: what one broker's cleaner took, another broker has; records count together where they agree.
+    attack(18, "compacted in the copy that is believed, whole in another", "abort(0, of=8)@70 data(1)@100",
+           "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "NEVER_ADDED ABORT",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90 complete@90"}),
+    attack(18, "the other copy shows that it was committed", "data(0)@100",
+           "skip(3) id(app) complete_commit(began=99)@101 cleaned_to(4) id(other, of=3) empty@195",
+           "MARKER_LOST_COMMIT KEEP", logs={f"{COORDINATOR_TOPIC}-0@2": COMMITTED}),
+    attack(18, "the other copy ends before what is whole in this one", "abort(0, of=8)@70 data(1)@100",
+           "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing@80[payments-0]"}),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),

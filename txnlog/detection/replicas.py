@@ -1,0 +1,102 @@
+"""Records of `__transaction_state` from several copies: each broker cleans its own log, and one has what another lacks.
+
+The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
+that is whole and below its high watermark, if it reaches up to where the chosen copy is whole. Copies that disagree
+below their high watermarks show that records were lost in an unclean leader election.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from txnlog.detection.coordinator import within_calendars
+from txnlog.detection.copies import IS_COORDINATOR
+
+PLACE = ("cluster", "coordinator_partition")
+OF_COPY = ("broker", "log_dir")
+END = 2**63 - 1
+
+
+def coordinator_copies(states: DataFrame, everywhere: DataFrame, chosen: DataFrame) -> DataFrame:
+    """All copies of all coordinator partitions, `everywhere` being the copies of all partitions.
+
+    `whole_from`: every record from that offset to the copy's end is there and can be read. `certain_to`: every broker
+    that could lead had the records below; null where nobody says so. `is_chosen`: whether it is the copy that is
+    believed.
+    """
+    broken = states.where("problem IS NOT NULL").groupBy(*PLACE, *OF_COPY).agg(F.max("offset").alias("broken"))
+    believed = chosen.select("cluster", *OF_COPY, "topic", "partition").withColumn("is_chosen", F.lit(True))
+    return (
+        everywhere.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
+        .join(F.broadcast(believed), ["cluster", *OF_COPY, "topic", "partition"], "left")
+        .withColumnRenamed("partition", "coordinator_partition")
+        .join(F.broadcast(broken), [*PLACE, *OF_COPY], "left")
+        .select(
+            *PLACE,
+            *OF_COPY,
+            F.expr("coalesce(is_chosen, false)").alias("is_chosen"),
+            F.expr("greatest(first_base_offset, damaged_to, gap_to, broken + 1)").alias("whole_from"),
+            F.expr("if(is_text OR high_watermark IS NULL, null, least(log_end_offset, high_watermark))").alias(
+                "certain_to"
+            ),
+        )
+    )
+
+
+def stretches(copies: DataFrame) -> DataFrame:
+    """From which copy each stretch of a coordinator partition is taken: `from_offset` to `to_offset` (excluded).
+
+    `copies` are those of `coordinator_copies`. `history_from`: every record from that offset on is in one of them.
+    """
+    believed = copies.where("is_chosen").withColumnsRenamed({"whole_from": "own_from", "certain_to": "own_to"})
+    others = (
+        copies.where("NOT is_chosen AND certain_to IS NOT NULL")
+        .join(F.broadcast(believed.select(*PLACE, "own_from")), [*PLACE], "inner")
+        .where("whole_from < own_from AND certain_to >= own_from")
+        .groupBy(*PLACE)
+        .agg(F.min(F.struct("whole_from", *OF_COPY)).alias("other"))
+    )
+    stretch = "named_struct('broker', {0}broker, 'log_dir', {0}log_dir, 'from_offset', {1}, 'to_offset', {2})"
+    own, other = stretch.format("", "{}", "{}"), stretch.format("other.", "other.whole_from", "own_from")
+    in_turn = f"array({own.format('0L', 'other.whole_from')}, {other}, {own.format('own_from', f'{END}L')})"
+    alone = f"array({own.format('0L', f'{END}L')})"
+    return (
+        believed.join(F.broadcast(others), [*PLACE], "left")
+        .withColumn("stretch", F.explode(F.expr(f"if(other IS NULL, {alone}, {in_turn})")))
+        .select(*PLACE, "stretch.*", F.expr("least(own_from, other.whole_from)").alias("history_from"))
+    )
+
+
+def recorded_states(states: DataFrame, taken: DataFrame) -> DataFrame:
+    """The records of all stretches; damaged ones stay, with their `problem`."""
+    return (
+        states.join(F.broadcast(taken), [*PLACE, *OF_COPY], "inner")
+        .where("offset >= from_offset AND offset < to_offset")
+        .select(*states.columns)
+        .transform(within_calendars)
+    )
+
+
+def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
+    """The coordinator partitions of which two copies differ, below all high watermarks: (cluster, partition).
+
+    Records at one offset were written by coordinators of different epochs.
+    """
+    common = (
+        copies.where("certain_to IS NOT NULL")
+        .groupBy(*PLACE)
+        .agg(F.min("certain_to").alias("common_to"), F.count("*").alias("copies"))
+        .where("copies > 1")
+    )
+    return (
+        states.where("problem IS NULL")
+        .join(F.broadcast(common), [*PLACE], "inner")
+        .where("offset < common_to")
+        .groupBy(*PLACE, "offset")
+        .agg(F.min("coordinator_epoch").alias("first"), F.max("coordinator_epoch").alias("last"))
+        .where("first <> last")
+        .select(*PLACE)
+        .distinct()
+        .withColumn("copies_disagree", F.lit(True))
+    )
