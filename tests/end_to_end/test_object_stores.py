@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,9 @@ def answers(store: Store, folder: Path) -> Answers:
     (folder / "dump/texts/dump.toml").write_text('cluster = "texts"\nstarted = "2026-11-21T12:00:00Z"\n')
     shutil.copy(TEXT, folder / "dump/texts/deep.txt")
     store.upload(folder / "dump", "e2e")
+    # A store does not tell when the files were written: without that the folder must say the same.
+    for file in (folder / "dump").rglob("*"):
+        os.utime(file, (0, 0))
     store.upload(small_dump(folder / "forbidden"), "forbidden")
     dumps = {
         "near": str(folder / "dump"),

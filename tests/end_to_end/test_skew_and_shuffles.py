@@ -26,7 +26,7 @@ from txnlog.sources.inventory import inventory
 MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1
 started = "2023-11-14T23:13:20Z"
-ended = "2023-11-14T23:14:20Z"
+ended = "2023-11-14T23:13:21Z"
 """
 BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
 # More than is read in the driver.

@@ -14,7 +14,6 @@ from txnlog.detection.proofs import (
     AS_OF_IS_PLAUSIBLE,
     IS_LATE,
     MARKER_IS_PRINTED,
-    NO_COMMIT,
     NOT_ENDED_SINCE,
     NOT_OWNED,
     OF_AGE,
@@ -43,7 +42,7 @@ class Rule(NamedTuple):
 
 # What an abort needs, in this order: the copy, its age, the coordinators, and that no commit can own the data.
 OF_ABORT = (
-    *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, NO_COMMIT, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY[1:],
+    *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
 )  # fmt: skip
 # Ending a coordinator's transaction decides all that its producer id has open in each of its partitions.
 OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, TRANSACTION_IS_WHOLE)

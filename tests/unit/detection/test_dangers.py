@@ -107,7 +107,7 @@ SKEW = [
               "SKEW UNDETERMINED"),
     elsewhere("40: the coordinator was copied while the data was written", "data(0)@100", "empty@50", (99, 150),
               "SKEW UNDETERMINED"),
-    elsewhere("40: the coordinator was copied seconds after the data was written", "data(0)@100", "empty@50",
+    elsewhere("40: the coordinator was copied seconds after the data was written", "data(0)@100 abort(1, of=8)@100:01", "empty@50",
               (100.05, 150), "SKEW UNDETERMINED"),
     elsewhere("40: the coordinator was copied a minute after the data was written",
               "data(0)@100 abort(1, of=8)@100:20", "empty@50", (101, 150), "NEVER_ADDED ABORT"),
