@@ -107,8 +107,8 @@ def _open_tables(store: Store, writing: ExitStack) -> None:
 def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inventory, CoordinatorLogs | None]:
     """All that needs no Spark: options, the dump, coordinators' logs of the running cluster if wanted."""
     with steps.step("list the dump"):
-        dump = _listed(options)
         _check_tables_are_elsewhere(options)
+        dump = _listed(options)
     if options.bootstrap_server is None:
         return options, dump, None
     with steps.step("ask the cluster"):

@@ -39,13 +39,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(parsed: argparse.Namespace) -> None:
     root = Root(parsed.tables)
     within = duration_ms("--verified-within", parsed.verified_within)
-    found = abort_list.open_candidates(root)
+    found, older = abort_list.offered(root)
     if within is not None:
         stuck = verified.still_stuck(found, verified.verifications(root), within, datetime.now(UTC))
         if len(stuck) < len(found):
             print(_left_out(len(found) - len(stuck), len(found), parsed), file=sys.stderr)
         found = stuck
-    older = abort_list.count_without_proofs(root)
     if older:
         print(
             f"txnlog: {older} open candidates are left out: an older txnlog judged them without proofs. Run txnlog"

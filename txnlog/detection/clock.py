@@ -157,7 +157,7 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
         .withColumn("clocks_contradict", F.coalesce(contradicts, F.lit(False)))
         .withColumns(
             {
-                "bounded_by": _unless_contradicted("upper"),
+                "bounded_by": F.when(~F.col("clocks_contradict"), F.col("upper")),
                 "known_before": F.when(~F.col("clocks_contradict"), after),
                 "started_after": F.when(~F.col("clocks_contradict"), first - clock_skew_ms),
                 "timestamps_trusted": F.coalesce(F.col("is_log_append_time") | _agrees(clock_skew_ms), F.lit(False)),
@@ -175,10 +175,6 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
         )
         .drop("lower", "upper")
     )
-
-
-def _unless_contradicted(name: str) -> Column:
-    return F.when(~F.col("clocks_contradict"), F.col(name))
 
 
 def _agrees(clock_skew_ms: int) -> Column:

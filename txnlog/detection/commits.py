@@ -9,12 +9,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from txnlog.detection.coordinator import PLACE, written
 from txnlog.detection.copies import COPY
 from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
-
-COORDINATOR = ("cluster", "coordinator_partition")
 
 
 def needs_markers(clock_skew_ms: int) -> str:
@@ -78,11 +77,11 @@ def with_missing_records(
             f" AND marked_at > if(owner IS NULL, all_whole_from, whole_from) + {clock_skew_ms}"
             f" AND marked_at < if(owner IS NULL, all_copied_from, coordinator_copy_from) - {clock_skew_ms}"
         )
-        .groupBy(*COORDINATOR)
+        .groupBy(*PLACE)
         .agg(F.count("*").alias("unexplained_commits"))
     )
     return (
-        coverage.join(F.broadcast(contradictions), [*COORDINATOR], "left")
+        coverage.join(F.broadcast(contradictions), [*PLACE], "left")
         .withColumn("unexplained_commits", F.coalesce("unexplained_commits", F.lit(0)))
         .withColumn("whole_from", F.when(F.col("unexplained_commits") == 0, F.col("whole_from")))
     )
@@ -96,7 +95,6 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
     has_new_producer = F.coalesce(
         F.expr("previous_producer_id >= 0 AND previous_producer_id <> producer_id"), F.lit(False)
     )
-    completed = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     # Of a commit that is under way the markers may still be coming.
     newest = Window.partitionBy("cluster", "transactional_id").orderBy("offset")
     is_pending = F.lead("offset").over(newest).isNull() & ~is_complete
@@ -110,7 +108,7 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
             .alias("producer_id"),
             F.when(~(is_complete & has_new_producer), F.col("producer_epoch")).alias("epoch"),
             (F.col("last_update_timestamp") - clock_skew_ms).alias("since"),
-            F.when(~F.col("is_pending"), completed + clock_skew_ms).alias("until"),
+            F.when(~F.col("is_pending"), written() + clock_skew_ms).alias("until"),
         )
     )
     markers = (
@@ -132,7 +130,7 @@ def _owners(named: DataFrame) -> DataFrame:
     return (
         named.withColumn("named", F.explode(F.array("producer_id", "next_producer_id")))
         .where("named >= 0")
-        .select(*COORDINATOR, F.col("named").alias("producer_id"))
+        .select(*PLACE, F.col("named").alias("producer_id"))
         .distinct()
     )
 
@@ -150,7 +148,5 @@ def _believed(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
                 "all_copied_from": F.min("coordinator_copy_from").over(everywhere),
             }
         )
-        .select(
-            *COORDINATOR, "whole_from", "coordinator_copy_from", "are_all_there", "all_whole_from", "all_copied_from"
-        )
+        .select(*PLACE, "whole_from", "coordinator_copy_from", "are_all_there", "all_whole_from", "all_copied_from")
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from txnlog.detection.copies import COORDINATOR_TOPIC
+from txnlog.detection.copies import COORDINATOR_TOPIC, LACKS_END
 from txnlog.detection.times import within_calendar
 
 ID = ("cluster", "transactional_id")
+PLACE = ("cluster", "coordinator_partition")
 # A new producer id starts with an Empty record at epoch 0, before its producer can write anything
 # (`TransactionMetadata.prepareProducerIdRotation`). Any later start of its producer raises the epoch.
 IS_BIRTH = "state = 'Empty' AND producer_epoch = 0"
@@ -35,6 +36,15 @@ def within_calendars(states: DataFrame) -> DataFrame:
     )
 
 
+def written() -> Column:
+    """When a record was written (ms): the later one of what it says and of its batch.
+
+    A Complete* record carries the time at which its markers were first sent (`TransactionMetadata.prepareComplete`),
+    its batch the time at which they had all been written: where one of them is long in coming, that is much later.
+    """
+    return F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
+
+
 def coordinator_coverage(
     states: DataFrame, copies: DataFrame, times: DataFrame, taken: DataFrame, disagreeing: DataFrame
 ) -> DataFrame:
@@ -51,31 +61,23 @@ def coordinator_coverage(
     logs = copies.where((F.col("topic") == COORDINATOR_TOPIC) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
         "partition", "coordinator_partition"
     )
-    broken = (
-        states.where("problem IS NOT NULL")
-        .groupBy("cluster", "coordinator_partition")
-        .agg(F.max("offset").alias("broken"))
-    )
-    place = ["cluster", "coordinator_partition"]
-    end_is_missing = F.expr(
-        "tail_producer_id IS NOT NULL OR high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL"
-        " OR longest_log_end_offset > log_end_offset OR damaged_to > log_end_offset OR epochs_to > log_end_offset"
-    )
+    broken = states.where("problem IS NOT NULL").groupBy(*PLACE).agg(F.max("offset").alias("broken"))
+    end_is_missing = F.expr(f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}")
     damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
     unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))
     ends = ~F.coalesce(end_is_missing, F.lit(False))
-    history = taken.groupBy(*place).agg(F.min("history_from").alias("history_from"))
+    history = taken.groupBy(*PLACE).agg(F.min("history_from").alias("history_from"))
     agrees = F.col("copies_disagree").isNull()
     coverage = (
-        logs.join(broken, place, "left")
-        .join(F.broadcast(history), place, "left")
-        .join(F.broadcast(disagreeing), place, "left")
+        logs.join(broken, [*PLACE], "left")
+        .join(F.broadcast(history), [*PLACE], "left")
+        .join(F.broadcast(disagreeing), [*PLACE], "left")
         .join(times, ["cluster", "broker", "log_dir"], "left")
         .withColumn("whole_from_offset", F.when(ends & agrees, F.col("history_from")))
         .withColumn("certain_from_offset", F.when(ends, F.greatest(damaged, unexplained_gap)))
         .select(
-            *place,
+            *PLACE,
             "whole_from_offset",
             "certain_from_offset",
             F.col("as_of").alias("coordinator_as_of"),
@@ -87,15 +89,14 @@ def coordinator_coverage(
         )
         .withColumnsRenamed({"copy_from": "coordinator_copy_from", "copy_to": "coordinator_copy_to"})
     )
-    written = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     first = (
-        states.join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
+        states.join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
         .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
-        .groupBy(*place)
-        .agg(F.min_by(written, "offset").alias("first_time"))
+        .groupBy(*PLACE)
+        .agg(F.min_by(written(), "offset").alias("first_time"))
     )
     whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
-    return coverage.join(first, place, "left").withColumn("whole_from", whole_from).drop("first_time")
+    return coverage.join(first, [*PLACE], "left").withColumn("whole_from", whole_from).drop("first_time")
 
 
 def producer_ids(states: DataFrame) -> DataFrame:
@@ -127,14 +128,11 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     order = Window.partitionBy(*ID).orderBy("offset")
     up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    # A Complete* record carries the time at which its markers were first sent (`prepareComplete`), its batch the time
-    # at which they had all been written: where one of them is long in coming, that is much later.
-    written = F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
     return (
         readable.join(F.broadcast(ids.select(*ID).dropDuplicates([*ID])), [*ID], "left_semi")
         .withColumn("begins", _begins(order).cast("int"))
         .withColumn("transaction", F.sum("begins").over(up_to_here))
-        .withColumn("ended_timestamp", F.lead(written).over(order))
+        .withColumn("ended_timestamp", F.lead(written()).over(order))
         .withColumn("is_current", F.lead("offset").over(order).isNull())
         .drop("begins")
     )
@@ -176,10 +174,9 @@ def births(history: DataFrame, coverage: DataFrame) -> DataFrame:
 
     Nothing of it was written before. `is_born_in_range` is true.
     """
-    place = ["cluster", "coordinator_partition"]
     return (
         history.where(IS_BIRTH)
-        .join(F.broadcast(coverage.select(*place, "whole_from_offset")), place, "inner")
+        .join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
         .where("offset >= whole_from_offset")
         .groupBy(*ID, "producer_id")
         .agg(F.lit(True).alias("is_born_in_range"))

@@ -14,6 +14,11 @@ NOTHING_FOLLOWS = 2**63 - 1
 UNKNOWN_PRODUCER_ID = -2
 # Segments below the newest producer snapshot. Those that cannot be read have `damaged_to`.
 IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
+# Of a chosen copy: something says that the log reaches beyond it.
+LACKS_END = (
+    "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
+    " OR epochs_to > log_end_offset"
+)
 COORDINATOR_TOPIC = "__transaction_state"
 IS_COORDINATOR = f"topic = '{COORDINATOR_TOPIC}'"
 PARTITION = ("cluster", "topic", "partition")

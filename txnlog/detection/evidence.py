@@ -53,7 +53,7 @@ def with_coordinator(
         )
         .join(F.broadcast(births(history, coverage)), ["cluster", "transactional_id", "producer_id"], "left")
         .join(F.broadcast(coverage), ["cluster", "coordinator_partition"], "left")
-        .join(F.broadcast(all_coordinators(coverage, clusters)), ["cluster"], "left")
+        .join(F.broadcast(_all_coordinators(coverage, clusters)), ["cluster"], "left")
     )
     nobody = F.col("transactional_id").isNull()
     names = (
@@ -63,7 +63,7 @@ def with_coordinator(
     return owned.withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
 
 
-def all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
+def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     """One row per cluster: what holds for all partitions of `__transaction_state` together, and which are missing.
 
     `missing_coordinators` is null where their number is neither stated nor proved by the ids (`partition_counts`).
@@ -88,8 +88,7 @@ def all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     return (
         clusters.join(sums, ["cluster"], "left")
         .withColumn("missing_coordinators", F.array_sort(F.array_except(everything, F.coalesce("present", none))))
-        .drop("present", "partition_count", "stated_count", "possible_counts", "contradicting_ids")
-        .drop("transaction_max_timeout_ms")
+        .drop("present", *(name for name in clusters.columns if name != "cluster"))
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from txnlog.detection.coordinator import PLACE
 from txnlog.detection.copies import IS_COORDINATOR
 
 # So many ids of a partition are enough to tell N; all of them are held against a stated number.
@@ -38,10 +39,9 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
     Null where it is neither. `possible_counts` are the numbers that the ids allow, `contradicting_ids` some ids that
     a stated number (`stated_count`) would put into other partitions.
     """
-    place = ["cluster", "coordinator_partition"]
     ids = (
         states.where("transactional_id IS NOT NULL AND problem IS NULL")
-        .select(*place, "transactional_id")
+        .select(*PLACE, "transactional_id")
         .dropDuplicates()
         .withColumn("unsigned", F.expr(_UNSIGNED))
         .withColumn("id_hash", F.expr(_ABS))
@@ -49,7 +49,7 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
     elsewhere = F.expr("pmod(id_hash, stated_count) <> coordinator_partition")
     of_partition = (
         ids.join(F.broadcast(clusters.select("cluster", "stated_count")), ["cluster"], "inner")
-        .groupBy(*place)
+        .groupBy(*PLACE)
         .agg(
             F.slice(F.collect_set(F.abs(F.expr("id_hash - coordinator_partition"))), 1, IDS).alias("multiples"),
             F.min(F.when(elsewhere, F.col("transactional_id"))).alias("contradicting_id"),

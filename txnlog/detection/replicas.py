@@ -10,12 +10,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.coordinator import within_calendars
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.coordinator import PLACE, within_calendars
+from txnlog.detection.copies import IS_COORDINATOR, NOTHING_FOLLOWS
 
-PLACE = ("cluster", "coordinator_partition")
 OF_COPY = ("broker", "log_dir")
-END = 2**63 - 1
 
 
 def coordinator_copies(states: DataFrame, everywhere: DataFrame, chosen: DataFrame) -> DataFrame:
@@ -59,8 +57,8 @@ def stretches(copies: DataFrame) -> DataFrame:
     )
     stretch = "named_struct('broker', {0}broker, 'log_dir', {0}log_dir, 'from_offset', {1}, 'to_offset', {2})"
     own, other = stretch.format("", "{}", "{}"), stretch.format("other.", "other.whole_from", "own_from")
-    in_turn = f"array({own.format('0L', 'other.whole_from')}, {other}, {own.format('own_from', f'{END}L')})"
-    alone = f"array({own.format('0L', f'{END}L')})"
+    in_turn = f"array({own.format('0L', 'other.whole_from')}, {other}, {own.format('own_from', f'{NOTHING_FOLLOWS}L')})"
+    alone = f"array({own.format('0L', f'{NOTHING_FOLLOWS}L')})"
     return (
         believed.join(F.broadcast(others), [*PLACE], "left")
         .withColumn("stretch", F.explode(F.expr(f"if(other IS NULL, {alone}, {in_turn})")))

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.causes import Action, Confidence
-from txnlog.detection.copies import PARTITION, UNKNOWN_PRODUCER_ID
+from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
 
@@ -46,8 +46,7 @@ CONDITIONS: dict[str, str] = {
     " AND NOT coalesce(first_batch_offset = start_offset, false))",
     "is_aborted_by_index": "index_aborts",
     "has_gap": "gap_to > proven_from AND (gap_to > start_offset OR NOT coalesce(cleaned_to >= gap_to, false))",
-    "is_cut": "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL"
-    " OR longest_log_end_offset > log_end_offset OR epochs_to > log_end_offset",
+    "is_cut": LACKS_END,
     "starts_below_log": "start_offset < log_start_offset",
     "log_start_is_confirmed": "(epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
     " AND NOT lowest_base_offset < first_base_offset",
@@ -119,9 +118,7 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     `is_own_data`: whether nothing in it can be of another transaction that was committed.
     """
     own = " AND ".join(f"coalesce({proof.name}, false)" for proof in OF_OWN_DATA)
-    # Dropped first, so that verdicts can be reached once more with other thresholds.
-    unjudged = transactions.drop(*CONDITIONS, *(proof.name for proof in PROOFS), "is_own_data")
-    return unjudged.transform(_with_parameters, thresholds).selectExpr(
+    return transactions.transform(_with_parameters, thresholds).selectExpr(
         "*",
         *(_condition(name, condition) for name, condition in CONDITIONS.items()),
         *(f"cast(({proof.holds}) AS boolean) AS {proof.name}" for proof in PROOFS if proof is not TRANSACTION_IS_WHOLE),
@@ -144,9 +141,7 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
     )
     is_whole = F.expr(
         "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
-        " AND tail_producer_id IS NULL AND NOT coalesce(high_watermark > log_end_offset, false)"
-        " AND snapshot_above_end IS NULL AND longest_log_end_offset <= log_end_offset"
-        " AND NOT coalesce(epochs_to > log_end_offset, false)"
+        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
     )
     here = [*PARTITION, "producer_id"]
     found = (
@@ -159,8 +154,7 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
     )  # fmt: skip
     nothing = F.array().cast("array<string>")
     return (
-        transactions.drop("unproved_partitions")
-        .join(F.broadcast(found), ["cluster", "producer_id"], "left")
+        transactions.join(F.broadcast(found), ["cluster", "producer_id"], "left")
         .withColumn(
             "unproved_partitions",
             F.when(F.expr("is_ongoing OR is_prepared"), F.coalesce("unproved", nothing)),

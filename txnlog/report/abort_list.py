@@ -30,22 +30,20 @@ WARNING = """
 
 def open_candidates(root: Root) -> list[dict[str, Any]]:
     """The rows of `abort_candidates` that are OPEN and judged by rules that ask for proofs."""
-    return [row for row in _open(root) if is_judged_by_proofs(row)]
+    return offered(root)[0]
 
 
-def count_without_proofs(root: Root) -> int:
-    """How many OPEN candidates an older version has left: they are not offered until a dump is judged anew."""
-    return sum(not is_judged_by_proofs(row) for row in _open(root))
+def offered(root: Root) -> tuple[list[dict[str, Any]], int]:
+    """`open_candidates`, and how many more an older version has left: not offered until a dump is judged anew."""
+    where, order = "status = 'OPEN' AND action = 'ABORT'", "cluster, topic, partition, start_offset"
+    found = rows(root, ABORT_CANDIDATES, where, order)
+    proved = [row for row in found if is_judged_by_proofs(row)]
+    return proved, len(found) - len(proved)
 
 
 def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
     """Whether a candidate may be offered; tables of older versions lack the column."""
     return (row.get("judged_by") or 0) >= RULES_GENERATION
-
-
-def _open(root: Root) -> list[dict[str, Any]]:
-    where, order = "status = 'OPEN' AND action = 'ABORT'", "cluster, topic, partition, start_offset"
-    return rows(root, ABORT_CANDIDATES, where, order)
 
 
 def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
