@@ -47,7 +47,8 @@ def end_without_the_follower(lab: Lab) -> None:
     """Both replicas have the data; the follower stops answering, and only the leader gets the marker."""
     cluster, raws = lab.cluster, dict[str, RawProducer]()
     for topic in OUTCOMES:
-        lab.topic(topic, [LEADER, FOLLOWER])
+        # A broker's time proves that it is late: nothing follows in the follower's copy that could.
+        lab.topic(topic, [LEADER, FOLLOWER], settings={"message.timestamp.type": "LogAppendTime"})
         raws[topic] = RawProducer(cluster.client, f"{topic}-id", timeout_ms=TIMEOUT_MS).initialise()
         raws[topic].begin(topic, 0, "on both replicas")
     wait_until(lambda: all(cluster.in_sync(topic, 0) == {LEADER, FOLLOWER} for topic in OUTCOMES), "replicas in sync")
