@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from txnlog.schema import arrow_schema
-from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 Row = dict[str, Any]
 NIGHT = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
@@ -58,9 +58,16 @@ def file(name: str = f"broker-1/__transaction_state-0/{LOG}", **values: Any) -> 
     } | values  # fmt: skip
 
 
-def written(folder: Path, transactions: Sequence[Row], nights: Sequence[Row], files: Sequence[Row] = ()) -> Root:
+def written(
+    folder: Path,
+    transactions: Sequence[Row],
+    nights: Sequence[Row],
+    files: Sequence[Row] = (),
+    candidates: Sequence[Row] = (),
+) -> Root:
     """The tables that a report reads, with these rows and no others."""
-    for table, rows in ((OPEN_TRANSACTIONS, transactions), (RUNS, nights), (DUMP_FILES, files)):
+    tables = (OPEN_TRANSACTIONS, RUNS, DUMP_FILES, ABORT_CANDIDATES)
+    for table, rows in zip(tables, (transactions, nights, files, candidates), strict=True):
         _write(folder, table, rows)
     return Root(str(folder))
 

@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 
 from txnlog.commands.command import Command, add_format, add_tables, duration_ms
+from txnlog.errors import OptionError
 from txnlog.report import abort_list, verified
 from txnlog.report.output import printable
 from txnlog.tables.layout import Root
@@ -37,6 +38,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
+    if parsed.include_accepted and parsed.format != "sh":
+        raise OptionError(f"--include-accepted: only a script sets them apart, not --format {parsed.format}")
     root = Root(parsed.tables)
     within = duration_ms("--verified-within", parsed.verified_within)
     found, older = abort_list.offered(root)

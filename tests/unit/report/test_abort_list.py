@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.report_tables import night, transaction, written
+from txnlog.cli import main
 from txnlog.report.abort_list import rendered
-from txnlog.tables.layout import ABORT_CANDIDATES, columns_of
+from txnlog.tables.layout import ABORT_CANDIDATES, RULES_GENERATION, columns_of
 
 HOSTILE = (
     "$(touch owned)",
@@ -119,3 +121,44 @@ def test_json_and_csv_hold_every_column() -> None:
     assert header == names
     assert line[names.index("topic")] == 'a,"b"\n\r\nc\rd'
     assert json.loads(line[names.index("transactional_ids")]) == ["e f", 'g"h']
+
+
+def accepted_tables(folder: Path) -> str:
+    """A candidate, two transactions that lack nothing but history, and one that lacks more."""
+    compacted = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
+    found = [
+        transaction("proved"),
+        transaction("without-history", **compacted, accepted=True),
+        transaction("of-another-cause", **(compacted | {"wanted_cause": "SUPERSEDED"}), accepted=True),
+        transaction("lacks-more", **compacted, accepted=False),
+    ]
+    values = {name: value for name, value in transaction("proved").items() if name in candidate()}
+    offered = candidate(**values, run_id="r", judged_by=RULES_GENERATION)
+    return written(folder, found, [night()], candidates=[offered]).text
+
+
+def test_what_is_accepted_without_its_history_stands_apart_under_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = accepted_tables(tmp_path)
+    assert main(["abort-list", "--tables", tables, "--include-accepted", "COORDINATOR_UNKNOWN"]) == 0
+    proved, warning, rest = capsys.readouterr().out.partition("# ATTENTION: the evidence")
+    assert warning
+    lines = [[line for line in part.splitlines() if line.startswith("kafka-")] for part in (proved, rest)]
+    assert [[line.split("--topic ")[1].split()[0] for line in part] for part in lines] == [
+        ["proved"],
+        ["without-history"],
+    ]
+    assert main(["abort-list", "--tables", tables]) == 0
+    assert "without-history" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_only_a_script_sets_apart_what_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    arguments = ["--include-accepted", "COORDINATOR_UNKNOWN", "--format", form]
+    assert main(["abort-list", "--tables", accepted_tables(tmp_path), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"--include-accepted: only a script sets them apart, not --format {form}" in printed.err
