@@ -35,7 +35,7 @@ LOG_DIRS = (
 )
 SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
-    "bytes bigint, seen_at bigint, topic_id string, action string, reason string"
+    "bytes bigint, seen_at bigint, topic_id string, action string, reason string, confidence string"
 )
 Sighting = tuple[Any, ...]
 # Minutes since START at which a copy was taken, from and to.
@@ -50,7 +50,7 @@ class Case:
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
     an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
-    `seen_as` with which action; `sightings` are more of them, columns of `SIGHTINGS` without the cluster.
+    `seen_as` with which action and confidence; `sightings` are more, columns of `SIGHTINGS` without the cluster.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Case:
     modified: float = 1000
     remembered: str | None = None
     seen: tuple[int, int, float] | None = None
-    seen_as: str = "UNDETERMINED"
+    seen_as: str = "UNDETERMINED LOW"
     sightings: tuple[Sighting, ...] = ()
 
 
@@ -112,8 +112,9 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
             remembered.append((case.id, 7, case.remembered))
         if case.seen:
             batches, size, minutes = case.seen
+            action, _, confidence = case.seen_as.partition(" ")
             seen_at = START + int(minutes * MINUTE)
-            sightings.append((case.id, "orders", 0, 7, 0, batches, size, seen_at, None, case.seen_as, "said so"))
+            sightings.append((case.id, "orders", 0, 7, 0, batches, size, seen_at, None, action, "said so", confidence))
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
     batches = _frame(spark, rows.batches, spark_schema(BatchRow))

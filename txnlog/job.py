@@ -205,7 +205,7 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
         facts,
         remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
         sightings=seen.select(
-            *OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at", "topic_id", "action", "reason"
+            *OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at", "topic_id", "action", "reason", "confidence"
         ),
     )
 

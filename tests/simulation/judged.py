@@ -100,7 +100,7 @@ def _judge(outcome: Outcome, dump: Dump, rows: list[dict[str, Any]]) -> None:
 
 def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
-    return (*place, row["as_of"], row["topic_id"], row["action"], row["reason"])
+    return (*place, row["as_of"], row["topic_id"], row["action"], row["reason"], row["confidence"])
 
 
 def _count(outcome: Outcome, dump: Dump, row: dict[str, Any]) -> None:

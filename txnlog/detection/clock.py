@@ -15,6 +15,7 @@ from txnlog.detection.replay import KEY
 from txnlog.detection.times import LOG_DIR
 
 BY_EARLIER = "by an earlier dump: "
+SEEN = ("at", "batches", "bytes", "topic_id", "action")
 
 
 def with_bounds(
@@ -102,12 +103,13 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add what earlier dumps showed of the same transaction.
 
-    `seen_at` (ms): when a dump first showed it with the same batches. `kept_by`: the reason of the latest dump that
-    proved it committed (KEEP), of the same topic id as far as both are known. A KEEP stays until it is disproved.
+    `seen_at` (ms): when a dump first showed it with the same batches. `kept_by` and `kept_with`: reason and confidence
+    of the latest dump that proved it committed (KEEP), of the same topic id as far as both are known. A KEEP stays
+    until it is disproved.
     """
     if sightings is None:
-        nothing = {"seen_at": F.lit(None).cast("bigint"), "kept_by": F.lit(None).cast("string")}
-        return transactions.withColumns(nothing)
+        nothing = {"seen_at": "bigint", "kept_by": "string", "kept_with": "string"}
+        return transactions.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
     is_same_topic = F.coalesce(F.col("topic_id") == F.col("seen_topic_id"), F.lit(True))
     is_same = F.expr("batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of")
     # Not by this dump itself, when it is judged once more.
@@ -117,7 +119,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         sightings.withColumnsRenamed(
             {"batches": "seen_batches", "bytes": "seen_bytes", "topic_id": "seen_topic_id", "action": "seen_action"}
         )
-        .select(*KEY, "start_offset", "seen_at", "seen_batches", "seen_bytes", "seen_topic_id", "seen_action", "reason")
+        .select(*KEY, "start_offset", *(f"seen_{name}" for name in SEEN), "reason", "confidence")
         .join(
             F.broadcast(transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of")),
             [*KEY, "start_offset"],
@@ -128,6 +130,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         .agg(
             F.min(F.when(is_same, F.col("seen_at"))).alias("seen_at"),
             F.max_by(F.when(is_kept, said), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
+            F.max_by(F.when(is_kept, F.col("confidence")), F.when(is_kept, F.col("seen_at"))).alias("kept_with"),
         )
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")

@@ -34,7 +34,7 @@ class Facts:
     `remembered` has (cluster, producer_id, transactional_id)
     of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
     transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms),
-    topic_id, action and reason.
+    topic_id, action, reason and confidence.
     """
 
     runs: DataFrame

@@ -258,13 +258,14 @@ def _rests_on_text() -> Column:
 def _confidence() -> Column:
     """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
 
-    That it was committed is certain only of data that its producer dates before the commit (`is_dated_before_commit`).
+    That it was committed is certain only of data that its producer dates before the commit (`is_dated_before_commit`),
+    in this dump or in an earlier one.
     """
     stated = F.col("as_of_source").isin("option", "manifest")
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
     whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
     printed = _rests_on_text()
-    doubtful = F.expr("action = 'KEEP' AND NOT is_dated_before_commit AND kept_by IS NULL")
+    doubtful = F.expr("action = 'KEEP' AND NOT is_dated_before_commit AND coalesce(kept_with <> 'HIGH', true)")
     return (
         F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
         .when(printed | doubtful | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))

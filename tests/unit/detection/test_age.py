@@ -67,6 +67,10 @@ CONFIDENCE = [
          "ongoing@99[orders-0] prepare_commit@101 complete@101", want="KEEP HIGH"),
     Case("confidence: nobody said when a commit that was lost was copied", "data(0)@100",
          "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
+    Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),
+         seen_as="KEEP HIGH", want="KEEP HIGH"),
+    Case("confidence: a commit that an earlier dump was not certain of", "data(0)@100", "empty@50", seen=(1, 100, 900),
+         seen_as="KEEP MEDIUM", want="KEEP MEDIUM"),
     Case("confidence: not enough is known", "data(0)@100 plain(5)", "empty@50", want="UNDETERMINED LOW"),
 ]  # fmt: skip
 
