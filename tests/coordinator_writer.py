@@ -42,6 +42,16 @@ def coordinator_record(
     return record(value, coordinator_key(transactional_id), delta)
 
 
+def coordinator_partition(transactional_id: str, partitions: int = 50) -> int:
+    """The partition of `__transaction_state` that has an id's records: `TransactionStateManager.partitionFor`."""
+    units = transactional_id.encode("utf-16-be", "surrogatepass")
+    number = 0
+    for (unit,) in struct.iter_unpack(">H", units):
+        number = (31 * number + unit) & 0xFFFFFFFF
+    number -= (number >> 31) << 32
+    return 0 if number == -(1 << 31) else abs(number) % partitions
+
+
 def _by_topic(partitions: list[tuple[str, int]]) -> list[tuple[bytes, list[int]]]:
     groups = itertools.groupby(partitions, lambda each: each[0])
     return [(topic.encode(), [number for _, number in group]) for topic, group in groups]

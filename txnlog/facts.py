@@ -94,7 +94,6 @@ def what_is_read(options: DetectOptions, listing: str | None = None) -> dict[str
     """The options of every data source (`txnlog.sources.reading`); `listing` is that of the dump (`shared_listing`)."""
     return {
         "cluster": options.cluster,
-        "coordinator_partitions": options.coordinator_partitions,
         "topic_partition": options.topic_partition,
         "listing": listing,
     }

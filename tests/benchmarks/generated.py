@@ -14,13 +14,13 @@ from tests.coordinator_writer import coordinator_record
 from tests.writer import NOW, batch, data, marker, put, segment, snapshot
 from txnlog.format.batch import CHECKED_FROM, CRC_POSITION
 from txnlog.format.coordinator import TransactionState
-from txnlog.format.partitioner import DEFAULT_PARTITIONS, java_hashes, partitions_of_hashes
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
 
 AT_ONCE = 200_000
 PRODUCER_ID_POSITION = 43
 ID = b"payments-000000000"
 # No other bytes of a record look like it.
+COORDINATOR_PARTITIONS = 50
 PRODUCER_ID = 0x0102030405060708
 
 Bytes = npt.NDArray[np.uint8]
@@ -81,14 +81,13 @@ def many_logs(dump: Path, logs: int) -> Path:
 def coordinators(dump: Path, records: int) -> Path:
     """A dump of all partitions of `__transaction_state`: two records of each transactional id, half as many ids."""
     put(dump / "dump.toml", COPIED)
-    logs = [dump / "broker-1" / f"__transaction_state-{number}" for number in range(DEFAULT_PARTITIONS)]
-    written = np.zeros(DEFAULT_PARTITIONS, np.int64)
+    logs = [dump / "broker-1" / f"__transaction_state-{number}" for number in range(COORDINATOR_PARTITIONS)]
+    written = np.zeros(COORDINATOR_PARTITIONS, np.int64)
     for log in logs:
         log.mkdir(parents=True)
     for numbers in shuffled(records // 2):
         names = np.frombuffer(b"".join(b"payments-%09d" % number for number in numbers.tolist()), np.uint8)
-        starts = len(ID) * np.arange(len(numbers))
-        owners = partitions_of_hashes(java_hashes(names, starts, np.full(len(numbers), len(ID))), DEFAULT_PARTITIONS)
+        owners = _owners(names.reshape(-1, len(ID)))
         for owner, log in enumerate(logs):
             mine = np.flatnonzero(owners == owner)
             content = _of_ids(numbers[mine], names.reshape(-1, len(ID))[mine], int(written[owner]))
@@ -96,6 +95,15 @@ def coordinators(dump: Path, records: int) -> Path:
                 file.write(content)
             written[owner] += 2 * len(mine)
     return dump
+
+
+def _owners(names: Bytes) -> Numbers:
+    """The coordinator partitions of ids of equal length: Java's hash of each, of which none is the lowest int."""
+    hashes = np.zeros(len(names), np.int32)
+    for column in names.T:
+        hashes = 31 * hashes + column
+    owners: Numbers = np.abs(hashes.astype(np.int64)) % COORDINATOR_PARTITIONS
+    return owners
 
 
 def _of_ids(numbers: Numbers, names: Bytes, first_offset: int) -> bytes:

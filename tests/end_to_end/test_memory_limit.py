@@ -13,11 +13,10 @@ from typing import Any
 import cramjam
 import pytest
 
-from tests.coordinator_writer import coordinator_key, coordinator_record
+from tests.coordinator_writer import coordinator_key, coordinator_partition, coordinator_record
 from tests.writer import CODECS, NOW, batch, checkpoint, data, marker, put, record, segment, snapshot
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TOPIC, TransactionState
-from txnlog.format.partitioner import coordinator_partition
 
 MIB = 1 << 20
 # Beyond Python and its libraries. What the files below claim or expand to is more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from pyspark.sql import SparkSession
 
 from tests.writer import ABORT, marker
 from txnlog.config import detect_options
+from txnlog.errors import DumpError
 from txnlog.job import run
 from txnlog.report import abort_list, explain, find_hanging, producers, transactions
 from txnlog.report.reading import rows
+from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     DUMP_FILES,
@@ -32,6 +35,7 @@ from txnlog.tables.layout import (
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
 OF_3_5_2 = "cluster = 'sample-3.5.2'"
+STATED = "transaction_state_partitions = 5\n"
 COMPARED = ("start_offset", "producer_epoch", "transactional_id", "late", "cause", "action")
 Key = tuple[str, int, int]
 
@@ -64,6 +68,36 @@ def facts(transactions: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
         (each["topic"], each["partition"], each["producer_id"]): {name: each[name] for name in COMPARED}
         for each in transactions
     }
+
+
+@pytest.fixture
+def stated(tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of a sample with 5 coordinator partitions, of which its manifest says what is given."""
+
+    def copied(line: str) -> Path:
+        dump = shutil.copytree(SAMPLES / "kafka-4.3.0", tmp_path / "dump")
+        manifest = (dump / MANIFEST).read_text()
+        assert STATED in manifest
+        (dump / MANIFEST).write_text(manifest.replace(STATED, line))
+        return dump
+
+    return copied
+
+
+def test_how_many_coordinator_partitions_there_are_is_proved_by_the_ids(
+    spark: SparkSession, tables: Root, stated: Callable[[str], Path], tmp_path: Path
+) -> None:
+    root = detected(spark, stated(""), tmp_path / "tables")
+    assert [row["coordinator_partitions"] for row in rows(root, RUNS)] == [5]
+    of_sample = rows(tables, OPEN_TRANSACTIONS, "cluster = 'sample-4.3.0'")
+    assert facts(rows(root, OPEN_TRANSACTIONS)) == facts(of_sample)
+
+
+def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
+    spark: SparkSession, stated: Callable[[str], Path], tmp_path: Path
+) -> None:
+    with pytest.raises(DumpError, match=r"said to have 7 partitions.*: \S+.*; the ids allow 5: correct"):
+        detected(spark, stated(STATED.replace("5", "7")), tmp_path / "tables")
 
 
 def test_what_is_needed_says_the_same_of_every_sample_as_all_that_there_is(

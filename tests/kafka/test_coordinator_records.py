@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
+from tests.coordinator_writer import coordinator_partition
 from tests.kafka.judge import NEWEST, judged
+from txnlog.detection.partition_count import with_hash
 from txnlog.errors import FormatError
 from txnlog.format.coordinator import (
     STATES,
@@ -18,7 +21,6 @@ from txnlog.format.coordinator import (
     transaction_state,
     transactional_id_of_key,
 )
-from txnlog.format.partitioner import coordinator_partition
 
 pytestmark = pytest.mark.kafka
 COUNT = 1000
@@ -89,7 +91,9 @@ def test_what_kafka_serialises_decodes_to_the_same_values() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 5, 50, 2**31 - 1])
-def test_an_id_belongs_to_the_partition_that_kafka_says(partitions: int) -> None:
+def test_an_id_belongs_to_the_partition_that_kafka_says(spark: SparkSession, partitions: int) -> None:
     ids = [*generated(TEXT, COUNT), "polygenelubricants", "\U0001f680"]
     theirs = [int(line) for line in judged(NEWEST, "Write", "partitions", str(partitions), lines=ids)]
     assert [coordinator_partition(each, partitions) for each in ids] == theirs
+    hashed = with_hash(spark.createDataFrame([(each,) for each in ids], "transactional_id string"))
+    assert [row["id_hash"] % partitions for row in hashed.collect()] == theirs

@@ -191,7 +191,7 @@ def test_every_coordinator_record_of_a_sample_is_what_kafka_prints(sample: str) 
     assert sum(map(len, theirs.values())) > 100
     for path, expected in theirs.items():
         with LocalSegment(path) as opened:
-            states = coordinator_states(files[path], opened, files[path].coordinator_partitions)
+            states = coordinator_states(files[path], opened)
             ours = [row for each in states for row in each.to_pylist()]
         assert [{name: row[name] for name in expected[0]} for row in ours] == expected, path
 

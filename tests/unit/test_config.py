@@ -11,7 +11,6 @@ from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.verdicts import Thresholds
 from txnlog.errors import OptionError
 from txnlog.facts import DEFAULT_MAX_TIMEOUT_MS
-from txnlog.format.partitioner import DEFAULT_PARTITIONS
 
 
 def test_what_is_given_wins_over_the_file(tmp_path: Path) -> None:
@@ -27,8 +26,8 @@ def test_every_option_is_a_field_and_every_field_an_option() -> None:
 
 
 def test_defaults_are_those_of_kafka() -> None:
-    """Items 27 and 50: partitions of `__transaction_state`, the largest timeout, what its metric adds to that."""
-    assert (DEFAULT_PARTITIONS, DEFAULT_MAX_TIMEOUT_MS) == (50, 15 * 60_000)
+    """Item 50: the largest timeout, and what its metric adds to that."""
+    assert DEFAULT_MAX_TIMEOUT_MS == 15 * 60_000
     assert DetectOptions("dump", "tables").padding == Thresholds().padding_ms == 5 * 60_000
 
 

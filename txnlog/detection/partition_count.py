@@ -39,13 +39,8 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
     Null where it is neither. `possible_counts` are the numbers that the ids allow, `contradicting_ids` some ids that
     a stated number (`stated_count`) would put into other partitions.
     """
-    ids = (
-        states.where("transactional_id IS NOT NULL AND problem IS NULL")
-        .select(*PLACE, "transactional_id")
-        .dropDuplicates()
-        .withColumn("unsigned", F.expr(_UNSIGNED))
-        .withColumn("id_hash", F.expr(_ABS))
-    )
+    known = states.where("transactional_id IS NOT NULL AND problem IS NULL").select(*PLACE, "transactional_id")
+    ids = with_hash(known.dropDuplicates())
     elsewhere = F.expr("pmod(id_hash, stated_count) <> coordinator_partition")
     of_partition = (
         ids.join(F.broadcast(clusters.select("cluster", "stated_count")), ["cluster"], "inner")
@@ -77,3 +72,8 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
         .withColumn("partition_count", F.coalesce(stated, F.when(F.col("stated_count").isNull(), proved)))
         .drop("multiples", "divisor", "last_partition")
     )
+
+
+def with_hash(ids: DataFrame) -> DataFrame:
+    """`ids`, with `id_hash` (bigint): `Utils.abs` of Java's `String.hashCode` of `transactional_id`."""
+    return ids.withColumn("unsigned", F.expr(_UNSIGNED)).withColumn("id_hash", F.expr(_ABS)).drop("unsigned")

@@ -17,7 +17,6 @@ from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END
 from txnlog.format.coordinator import LONGEST_TOPIC, STATES_ON_DISK
 from txnlog.format.cursor import Cursor, Flags, Numbers, are_ascii, spread, texts, values_at
-from txnlog.format.partitioner import java_hashes
 from txnlog.format.scan import Run
 from txnlog.format.structure import INT8, INT16, INT32, INT64, native, numpy_dtype
 
@@ -70,14 +69,12 @@ class TopicPartitions(NamedTuple):
 class UsualRecords(NamedTuple):
     """Records of the batches `indexes` (n) of a run, in their order; all arrays have n elements.
 
-    `hashes` are Java's of the ids; `values` has the numbers of `TransactionState` by their names, and `status`, which
-    is an index into `STATES`.
+    `values` has the numbers of `TransactionState` by their names, and `status`, which is an index into `STATES`.
     """
 
     indexes: npt.NDArray[np.intp]
     offset_deltas: Numbers
     transactional_ids: pa.Array
-    hashes: npt.NDArray[np.int32]
     values: dict[str, npt.NDArray[Any]]
     topic_partitions: TopicPartitions
 
@@ -111,7 +108,6 @@ def _read(record: Cursor, indexes: npt.NDArray[np.intp]) -> UsualRecords:
         indexes[usual],
         offset_deltas[usual],
         texts(record.content, id_at[usual], id_length[usual]),
-        java_hashes(record.content, id_at[usual], id_length[usual]),
         {name: native(column[usual]) for name, column in numbers.items()},
         _topic_partitions(record, topics, count, usual),
     )

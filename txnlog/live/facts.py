@@ -68,7 +68,7 @@ def _states(found: CoordinatorLogs, cluster: str) -> Iterator[Row]:
     for partition, log in found.logs.items():
         place = NULLS | _place(cluster, partition) | {"coordinator_partition": partition, "position": NO_POSITION}
         for record in log.records:
-            yield place | _batch(record) | decoded(_record(record), place, found.partitions)
+            yield place | _batch(record) | decoded(_record(record))
 
 
 def _batch(record: Consumed) -> Row:

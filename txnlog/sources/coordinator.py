@@ -16,7 +16,6 @@ from txnlog.format.checksum import Segment
 from txnlog.format.compression import decompressed
 from txnlog.format.coordinator import STATES, TransactionState, transaction_state, transactional_id_of_key
 from txnlog.format.coordinator_batches import TopicPartitions, UsualRecords, usual_records
-from txnlog.format.partitioner import coordinator_partition, partitions_of_hashes
 from txnlog.format.record import Record, records
 from txnlog.format.scan import Run, scan
 from txnlog.format.structure import fields
@@ -33,14 +32,14 @@ NULL_BELOW_0 = ("previous_producer_id", "next_producer_id", "next_producer_epoch
 BYTES_AT_ONCE = 4 << 20
 
 
-def coordinator_states(file: DumpFile, segment: Segment, partitions: int) -> Iterator[pa.RecordBatch]:
-    """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has."""
+def coordinator_states(file: DumpFile, segment: Segment) -> Iterator[pa.RecordBatch]:
+    """Rows of `TransactionStateRow`."""
     for piece in scan(segment):
         if isinstance(piece, Run):
-            yield from states_of_run(file, piece, partitions)
+            yield from states_of_run(file, piece)
 
 
-def states_of_run(file: DumpFile, run: Run, partitions: int) -> Iterator[pa.RecordBatch]:
+def states_of_run(file: DumpFile, run: Run) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow` of some whole batches.
 
     They stand in the order of the batches, but for what is not as coordinators usually write it: that follows later.
@@ -51,9 +50,9 @@ def states_of_run(file: DumpFile, run: Run, partitions: int) -> Iterator[pa.Reco
     for some in np.split(batches, np.searchsorted(run.positions[batches], limits)):
         usual = usual_records(run, some)
         if len(usual.indexes):
-            yield _usual_batch(run, usual, place, partitions)
+            yield _usual_batch(run, usual, place)
         others = np.setdiff1d(some, usual.indexes, assume_unique=True)
-        yield from state_batches(_rows(run, others, place, partitions))
+        yield from state_batches(_rows(run, others, place))
 
 
 def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -61,7 +60,7 @@ def state_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     yield from record_batches(TransactionStateRow, (tuple(row[name] for name in NAMES) for row in rows))
 
 
-def _usual_batch(run: Run, usual: UsualRecords, place: dict[str, Any], partitions: int) -> pa.RecordBatch:
+def _usual_batch(run: Run, usual: UsualRecords, place: dict[str, Any]) -> pa.RecordBatch:
     headers = run.headers.chosen(usual.indexes)
     values = usual.values
     columns = {
@@ -74,7 +73,6 @@ def _usual_batch(run: Run, usual: UsualRecords, place: dict[str, Any], partition
         "transactional_id": usual.transactional_ids,
         "state": pa.array(STATES).take(pa.array(values["status"])),
         "topic_partitions": _lists(usual.topic_partitions),
-        "problem": _misplaced(usual.hashes, place["coordinator_partition"], partitions),
     }
     constants = {name: value for name, value in place.items() if name not in columns}
     return record_batch(TransactionStateRow, constants | {"is_tombstone": False}, columns)
@@ -86,12 +84,7 @@ def _lists(found: TopicPartitions) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(found.offsets), pairs, type=kind, mask=pa.array(found.is_null))
 
 
-def _misplaced(hashes: npt.NDArray[np.int32], partition: int | None, partitions: int) -> pa.Array:
-    owners = partitions_of_hashes(hashes, partitions)
-    return pa.array([_belongs_to(owner, partitions) if owner != partition else None for owner in owners.tolist()])
-
-
-def _rows(run: Run, indexes: npt.NDArray[np.intp], place: dict[str, Any], partitions: int) -> Iterator[dict[str, Any]]:
+def _rows(run: Run, indexes: npt.NDArray[np.intp], place: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for index in indexes.tolist():
         header = run.headers.row(index)
         batch = {
@@ -103,7 +96,7 @@ def _rows(run: Run, indexes: npt.NDArray[np.intp], place: dict[str, Any], partit
         offset = header.base_offset
         try:
             for record in _records(run, int(run.positions[index]) - run.start, header):
-                yield (place | batch | {"offset": offset + record.offset_delta} | decoded(record, place, partitions))
+                yield place | batch | {"offset": offset + record.offset_delta} | decoded(record)
         except FormatError as error:
             yield place | batch | {"offset": offset, "problem": f"records of the batch: {error}"}
 
@@ -118,35 +111,21 @@ def _records(run: Run, start: int, header: RecordBatchHeader) -> Iterator[Record
     yield from records(decompressed(payload, header.attributes & wire.CODEC_MASK), header.record_count)
 
 
-def decoded(record: Record, place: dict[str, Any], partitions: int) -> dict[str, Any]:
-    """The columns of `TransactionStateRow` that a record's key and value have; a `problem` where they cannot be read.
-
-    `place` has the `coordinator_partition` that the record was found in.
-    """
+def decoded(record: Record) -> dict[str, Any]:
+    """The columns of `TransactionStateRow` that a key and a value have; a `problem` where they cannot be read."""
     try:
         transactional_id = transactional_id_of_key(record.key)
     except FormatError as error:
         return {"problem": f"key: {error}"}
     if transactional_id is None:
         return {}
-    known = id_columns(transactional_id, place["coordinator_partition"], partitions)
+    known = {"transactional_id": transactional_id}
     if record.value is None:
         return known | {"is_tombstone": True}
     try:
         return known | state_columns(transaction_state(record.value))
     except FormatError as error:
         return known | {"problem": f"value: {error}"}
-
-
-def id_columns(transactional_id: str, partition: int | None, partitions: int) -> dict[str, Any]:
-    """The column of an id that stands in a partition of `__transaction_state`; a problem if it belongs to another."""
-    owner = coordinator_partition(transactional_id, partitions)
-    misplaced = {"problem": _belongs_to(owner, partitions)} if owner != partition else {}
-    return {"transactional_id": transactional_id} | misplaced
-
-
-def _belongs_to(owner: int, partitions: int) -> str:
-    return f"the id belongs to partition {owner} of {partitions}"
 
 
 def state_columns(state: TransactionState) -> dict[str, Any]:

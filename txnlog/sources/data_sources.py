@@ -216,11 +216,7 @@ def _of_producers(found: Iterator[pa.RecordBatch], producers: frozenset[int] | N
 
 
 class TransactionStatesSource(DumpSource):
-    """`txnlog_transaction_states`: rows of `TransactionStateRow`.
-
-    Option `coordinator_partitions`: how many partitions `__transaction_state` has; by default what the manifest says,
-    else 50.
-    """
+    """`txnlog_transaction_states`: rows of `TransactionStateRow`."""
 
     short_name, row, kind = "txnlog_transaction_states", TransactionStateRow, FileKind.SEGMENT
     splits_texts = True
@@ -229,13 +225,12 @@ class TransactionStatesSource(DumpSource):
         return [file for file in super().wanted_files() if file.is_text or file.topic == TRANSACTION_STATE]
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
-        asked = self.options.get("coordinator_partitions")
         for file in files:
             if file.is_text:
-                yield from text_states(file, int(asked) if asked else None, self.is_wanted)
+                yield from text_states(file, self.is_wanted)
                 continue
             with opened_segment(file.path) as segment:
-                yield from coordinator_states(file, segment, int(asked) if asked else file.coordinator_partitions)
+                yield from coordinator_states(file, segment)
 
 
 class ProducerSnapshotsSource(DumpSource):
@@ -283,8 +278,7 @@ class EvidenceSource(DumpSource):
 
     They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Rows of
     what is printed in a long text come in pieces (`txnlog.sources.files.rows_of_pieces`). Option `full`: true reads all
-    of every log; by default a log is read from its newest valid snapshot on. `coordinator_partitions` is that of
-    `TransactionStatesSource`.
+    of every log; by default a log is read from its newest valid snapshot on.
     """
 
     short_name, row = "txnlog_evidence", EvidenceRow
@@ -300,8 +294,7 @@ class EvidenceSource(DumpSource):
         return found
 
     def rows(self, files: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-        asked = self.options.get("coordinator_partitions")
-        yield from evidence(files, int(asked) if asked else None)
+        yield from evidence(files)
 
 
 SOURCES = (

@@ -14,7 +14,6 @@ from pathlib import Path
 from txnlog.errors import DumpError, FormatError, StoreError
 from txnlog.format.checkpoint import properties
 from txnlog.format.dump_text import topic_partition as named_partition
-from txnlog.format.partitioner import DEFAULT_PARTITIONS
 from txnlog.sources.listing import LINK, NO_FILE, UNKNOWN_TIME, Entry, folders, unreadable
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
@@ -87,8 +86,7 @@ class DumpFile:
     """One file of a dump.
 
     `path` opens it; `file` and `log_dir` are for people: relative to the dump, always UTF-8. `base_offset` is the
-    offset in the file's name. `skipped` says why a file is not read. `coordinator_partitions` is how many
-    `__transaction_state` of its cluster has, by the manifest. `is_text` says that it is the output of
+    offset in the file's name. `skipped` says why a file is not read. `is_text` says that it is the output of
     `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
     a text is that of the sections that do not name one.
     """
@@ -105,7 +103,6 @@ class DumpFile:
     partition: int | None = None
     base_offset: int | None = None
     skipped: str | None = None
-    coordinator_partitions: int = DEFAULT_PARTITIONS
     is_text: bool = False
     part: Part = WHOLE
 
@@ -213,8 +210,7 @@ def _as_text(file: DumpFile, is_beside_raw: bool, manifests: dict[str, Manifest]
 def _of_cluster(file: DumpFile, log_dir: LogDir | None) -> DumpFile:
     if log_dir is None:
         return file
-    partitions = log_dir.transaction_state_partitions or DEFAULT_PARTITIONS
-    return replace(file, cluster=log_dir.cluster, broker=log_dir.broker, coordinator_partitions=partitions)
+    return replace(file, cluster=log_dir.cluster, broker=log_dir.broker)
 
 
 def printable(name: str) -> str:

@@ -118,21 +118,18 @@ def _log_starts(file: DumpFile) -> dict[tuple[str, int], int]:
     return {(topic, partition): offset for topic, partition, offset in lines}
 
 
-def evidence(groups: Iterable[LogFiles], coordinator_partitions: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows of `EvidenceRow` of groups of files.
-
-    `coordinator_partitions` is how many `__transaction_state` has, if not as the files say.
-    """
+def evidence(groups: Iterable[LogFiles]) -> Iterator[pa.RecordBatch]:
+    """Rows of `EvidenceRow` of groups of files."""
     found = EvidenceRows()
     for group in groups:
-        for states in _add(found, group, coordinator_partitions):
+        for states in _add(found, group):
             yield evidence_of_states(states)
         if found.is_full:
             yield from found.batches()
     yield from found.batches()
 
 
-def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | None) -> Iterator[pa.RecordBatch]:
+def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
     """Add what is in some files; rows of `TransactionStateRow` are too many to be kept and are yielded."""
     segments = _segments(group.files)
     of_texts = _TextSums()
@@ -144,30 +141,26 @@ def _add(found: EvidenceRows, group: LogFiles, coordinator_partitions: int | Non
             for row in file_rows(file, of_texts.add):
                 found.add_file(row)
         if of_texts.have_coordinators:
-            yield from text_states(file, coordinator_partitions, lambda printed: True)
+            yield from text_states(file, lambda printed: True)
     of_texts.hand_on(found)
     if segments:
-        yield from _add_segments(found, segments, _Start.of(group, segments), coordinator_partitions)
+        yield from _add_segments(found, segments, _Start.of(group, segments))
 
 
-def _add_segments(
-    found: EvidenceRows, segments: list[DumpFile], start: _Start, coordinator_partitions: int | None
-) -> Iterator[pa.RecordBatch]:
+def _add_segments(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> Iterator[pa.RecordBatch]:
     if segments[0].topic != TRANSACTION_STATE:
         _add_log(found, segments, start)
         return
     for segment in segments:
-        yield from _add_coordinator(found, segment, start.anchors, coordinator_partitions)
+        yield from _add_coordinator(found, segment, start.anchors)
 
 
-def _add_coordinator(
-    found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...], partitions: int | None
-) -> Iterator[pa.RecordBatch]:
+def _add_coordinator(found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
     # Without a coordinator hardly anything can be told: a store that refuses it is no damage of the dump.
     sums, reading = Sums(anchors), SegmentReading(segment, is_needed=True)
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))
-        yield from states_of_run(segment, run, partitions or segment.coordinator_partitions)
+        yield from states_of_run(segment, run)
     found.add_file(reading.row)
     found.add_sums(segment, sums)
 

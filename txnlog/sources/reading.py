@@ -38,10 +38,7 @@ def batches(spark: SparkSession, dump: str, level: str = "all", **options: str |
 
 
 def transaction_states(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
-    """One row per record of `__transaction_state` (`TransactionStateRow`).
-
-    `coordinator_partitions` is how many partitions it has; by default what the manifest says, else 50.
-    """
+    """One row per record of `__transaction_state` (`TransactionStateRow`)."""
     return _frame(spark, "txnlog_transaction_states", dump, options)
 
 

@@ -20,7 +20,7 @@ from txnlog.format.structure import packed
 from txnlog.format.transaction_index import AbortedTransaction
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.coordinator import NULLS as NO_STATE
-from txnlog.sources.coordinator import id_columns, state_batches, state_columns
+from txnlog.sources.coordinator import state_batches, state_columns
 from txnlog.sources.inventory import KIND_OF_ENDING, DumpFile, FileKind
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
@@ -111,20 +111,18 @@ def _of_level(found: TextBatches, level: Level) -> TextBatches:
     return found.chosen((found.flags["is_transactional"] & (found.numbers["producer_id"] >= 0)) | control)
 
 
-def text_states(
-    file: DumpFile, partitions: int | None, is_wanted: Callable[[DumpFile], bool]
-) -> Iterator[pa.RecordBatch]:
-    """Rows of `TransactionStateRow`; `partitions` is how many `__transaction_state` has, if not as the file says."""
+def text_states(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
+    """Rows of `TransactionStateRow`."""
     yield from state_batches(
         row
         for printed, section in printed_files(file)
         if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed)
         for chunk in chunks(section)
-        for row in _states(chunk, printed, partitions or printed.coordinator_partitions)
+        for row in _states(chunk, printed)
     )
 
 
-def _states(chunk: Chunk, printed: DumpFile, partitions: int) -> Iterator[dict[str, Any]]:
+def _states(chunk: Chunk, printed: DumpFile) -> Iterator[dict[str, Any]]:
     lines, found = chunk.lines, batches(chunk)
     place = NO_STATE | place_of(printed, TransactionStateRow)
     marks = dump_text.MESSAGE if found.are_records_alone else dump_text.RECORD
@@ -148,12 +146,10 @@ def _states(chunk: Chunk, printed: DumpFile, partitions: int) -> Iterator[dict[s
         elif not mine and found.numbers["record_count"][index] != 0:
             yield row | {"problem": NOT_DECODED}
         for number, line in enumerate(mine if adds_up[index] else ()):
-            yield row | _decoded(lines.line(line), number, found, index, printed, partitions)
+            yield row | _decoded(lines.line(line), number, found, index)
 
 
-def _decoded(
-    line: bytes, number: int, found: TextBatches, index: int, printed: DumpFile, partitions: int
-) -> dict[str, Any]:
+def _decoded(line: bytes, number: int, found: TextBatches, index: int) -> dict[str, Any]:
     try:
         record = dump_text.coordinator_record(line)
         offset = _offset(record, number, found, index)
@@ -161,7 +157,7 @@ def _decoded(
         return {"problem": f"record {number} of the batch: {error.reason}"}
     if record.transactional_id is None:
         return {"offset": offset}
-    known = {"offset": offset} | id_columns(record.transactional_id, printed.partition, partitions)
+    known = {"offset": offset, "transactional_id": record.transactional_id}
     if record.state is None:
         return known | {"is_tombstone": True}
     columns = state_columns(record.state)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.coordinator_writer import coordinator_partition
 from txnlog.config import detect_options
-from txnlog.detection.partition_count import partition_counts
+from txnlog.detection.partition_count import partition_counts, with_hash
 from txnlog.facts import log_dir_row
-from txnlog.format.partitioner import coordinator_partition
 from txnlog.sources.inventory import LogDir
 
 STATES = "cluster string, coordinator_partition int, transactional_id string, problem string"
@@ -23,6 +23,22 @@ IDS = [
     "polygenelubricants",
     *(f"orders-{number}" for number in range(40)),
 ]
+# What `Utils.abs` of `String.hashCode` of a real Java is.
+HASHES = {
+    "": 0,
+    "a": 97,
+    "orders-none": 1813940960,
+    "my-app-3_17-0": 435302718,
+    "AaAaBB": 1952508096,
+    "BBBBAa": 1952508096,
+    "a\0b": 93315,
+    "été": 227742,
+    "tx-中文": 111392995,
+    "\uffff\ufffe": 2097119,
+    "\N{ROCKET}-payments": 1466666025,  # two units of UTF-16, as the next
+    "\N{MUSICAL SYMBOL G CLEF}": 1772394,
+    "polygenelubricants": 0,  # the lowest int has no absolute value
+}
 
 
 def counted(spark: SparkSession, real: int, stated: int | None, ids: list[str], extra: int = 0) -> dict[str, Any]:
@@ -32,6 +48,13 @@ def counted(spark: SparkSession, real: int, stated: int | None, ids: list[str], 
     clusters = spark.createDataFrame([("c", stated)], "cluster string, stated_count int")
     frame = spark.createDataFrame(copies, "cluster string, topic string, partition int")
     return partition_counts(spark.createDataFrame(states, STATES), frame, clusters).collect()[0].asDict()
+
+
+def test_an_id_is_hashed_as_java_does(spark: SparkSession) -> None:
+    """Item 27."""
+    ids = spark.createDataFrame([(each,) for each in HASHES], "transactional_id string")
+    assert dict(with_hash(ids).select("transactional_id", "id_hash").collect()) == HASHES
+    assert [coordinator_partition(each) for each in HASHES] == [each % 50 for each in HASHES.values()]
 
 
 @pytest.mark.parametrize("real", [1, 5, 50, 100])

@@ -35,7 +35,7 @@ RECORDS = st.builds(record, VALUES, st.none() | KEYS, st.integers(0, 300), st.in
 
 
 def rows(batches: list[bytes]) -> list[dict[str, Any]]:
-    found = coordinator_states(FILE, Bytes(b"".join(batches)), 50)
+    found = coordinator_states(FILE, Bytes(b"".join(batches)))
     every = (row for each in found for row in each.to_pylist())
     return [row | {"position": None} for row in sorted(every, key=lambda row: row["position"])]
 

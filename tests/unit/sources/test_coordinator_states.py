@@ -26,7 +26,7 @@ ONGOING = TransactionState(1000, 3, 60000, "Ongoing", [("orders", 1), ("orders",
 
 
 def rows(content: bytes) -> list[dict[str, Any]]:
-    found = list(coordinator_states(FILE, Bytes(content), 50))
+    found = list(coordinator_states(FILE, Bytes(content)))
     assert all(each.schema == arrow_schema(TransactionStateRow) for each in found)
     # What is read one record after the other follows what is not.
     return sorted((row for each in found for row in each.to_pylist()), key=lambda row: row["position"])
@@ -80,13 +80,6 @@ def test_a_batch_is_read_with_every_codec(codec: str) -> None:
     assert [row["offset"] for row in found] == list(range(100, 180, 2))
     assert {row["coordinator_epoch"] for row in found} == {4}
     assert {row["problem"] for row in found} == {None}
-
-
-def test_an_id_in_a_partition_that_is_not_its_own_is_a_problem() -> None:
-    """Item 27: a character outside the BMP counts as two."""
-    (row,) = rows(batch(0, [coordinator_record(ONGOING, "\N{ROCKET}-payments")]))
-    assert row["problem"] == "the id belongs to partition 25 of 50"
-    assert row["state"] == "Ongoing"
 
 
 def test_a_key_of_another_version_is_a_row_without_an_id() -> None:

@@ -45,7 +45,7 @@ def written() -> Written:
             for rows in segment_batches(file, opened, Level.TRANSACTIONAL):
                 found.batches.extend(rows.to_pylist())
             if file.topic == "__transaction_state":
-                for rows in coordinator_states(file, opened, file.coordinator_partitions):
+                for rows in coordinator_states(file, opened):
                     found.states.extend(row for row in rows.to_pylist() if row["state"])
     return found
 
