@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.logs_in_words import MINUTE, START, Word, instant, words
@@ -113,6 +114,12 @@ class Log:
 
     def on_hidden(self, word: Word) -> None:
         self.file("segment", ".log", int(word.what), damaged_to=NOTHING_FOLLOWS)
+
+    def on_listed(self, _: Word) -> None:
+        self.segment["complete_at"] = datetime.fromtimestamp(self.time / 1000, UTC)
+
+    def on_zeros(self, word: Word) -> None:
+        self.segment["bytes_tail"] = int(word.what)
 
     def on_damage(self, word: Word) -> None:
         self.segment["damaged_to"] = NOTHING_FOLLOWS if word.what == "end" else int(word.what)

@@ -22,9 +22,10 @@ Words of coordinators, in the order of their offsets (`skip(9)` goes on at offse
     empty(coordinator=2) unreadable      the coordinator's epoch; a record with a problem
 
 Words of both: `segment(5)` starts one, `hidden(5)` is one that could not be opened, `damage(5)` or `damage(end)` says
-below which offset it lies, `tail(7)` ends the log in a batch of producer 7 that is cut short, `high_watermark(5)` (the
-log's end unless told; `no_checkpoint`), `log_start(5)`, `cleaned_to(5)`, `epochs(0, 9)` where the first and the last
-epoch of leader-epoch-checkpoint start.
+below which offset it lies, `tail(7)` ends the log in a batch of producer 7 that is cut short, `zeros(9)` in bytes that
+are preallocated, `listed@10` says when a listing had it as long as it is, `high_watermark(5)` (the log's end unless
+told; `no_checkpoint`), `log_start(5)`, `cleaned_to(5)`, `epochs(0, 9)` where the first and the last epoch of
+leader-epoch-checkpoint start.
 """
 
 from __future__ import annotations

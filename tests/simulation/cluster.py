@@ -149,9 +149,8 @@ class Cluster:
 
     def current(self, transactional_id: str, now: int) -> Transaction:
         """The transaction of an id that was begun last."""
-        return [each for each in self.transactions if each.transactional_id == transactional_id and each.start < now][
-            -1
-        ]
+        begun = [each for each in self.transactions if each.transactional_id == transactional_id and each.start < now]
+        return begun[-1]
 
     def leader_epoch(self, place: str, time: int) -> int:
         """The leader epoch of a partition at a time."""
@@ -199,7 +198,7 @@ class Cluster:
         chosen = tuple(sorted(self.dice.sample(PARTITIONS, self.dice.randint(1, len(PARTITIONS)))))
         owner = Transaction(who.name, who.producer_id, chosen, now)
         self.transactions.append(owner)
-        began = self._clock("coordinator", now)
+        began = self.clock("coordinator", now)
         self._record(now, who, "ongoing", f"began={began}", owner)
         for place in chosen:
             for _ in range(self.dice.randint(1, 2)):
@@ -220,7 +219,7 @@ class Cluster:
         if ended is None:
             return None
         who.epoch = writer.epoch
-        told = f"began={began}, written={self._clock('coordinator', ended)}"
+        told = f"began={began}, written={self.clock('coordinator', ended)}"
         if following:
             told += f", previous={who.producer_id}"
             who.producer_id, who.epoch = following, 0
@@ -289,14 +288,14 @@ class Cluster:
             stamp = max(0, stamp + self.dice.choice([-600, -60, -5, 300]) * MINUTE)
         if self.log_append[place]:
             others = f", since={stamp / MINUTE:.3f}, appended"
-            event = Event(time, "data", who.producer_id, who.epoch, self._clock(place, time), owner, others)
+            event = Event(time, "data", who.producer_id, who.epoch, self.clock(place, time), owner, others)
         else:
             event = Event(time, "data", who.producer_id, who.epoch, minutes(stamp), owner)
         self.logs[place].append(event)
 
     def _marker(self, time: int, producer_id: int, epoch: int, place: str, owner: Transaction | None) -> None:
         name = "commit" if owner and owner.commits else "abort"
-        self.logs[place].append(Event(time, name, producer_id, epoch, self._clock(place, time), owner))
+        self.logs[place].append(Event(time, name, producer_id, epoch, self.clock(place, time), owner))
 
     def _record(
         self, time: int, who: Id, state: str, told: str = "", owner: Transaction | None = None, appended: int = 0
@@ -304,11 +303,12 @@ class Cluster:
         timeout = ", timeout=none" if who.two_phase else ""
         header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.version}{timeout})"
         places = f"[{','.join(owner.partitions)}]" if owner else ""
-        words = f"{header} {state}({told})@{self._clock('coordinator', time)}{places}"
+        words = f"{header} {state}({told})@{self.clock('coordinator', time)}{places}"
         number = abs(java_hash(who.name)) % len(self.coordinators)
         self.coordinators[number].append(Record(appended or time, who.name, state, words, owner))
 
-    def _clock(self, whose: str, time: int) -> str:
+    def clock(self, whose: str, time: int) -> str:
+        """What a clock says at a time: that of the coordinators, or of the broker that leads a partition."""
         jumped = whose in self.jumps and 0 <= time - self.jumps[whose] < MINUTE
         return minutes(max(0, time + self.clocks[whose] + (33 * 60 * MINUTE if jumped else 0)))
 

@@ -111,10 +111,15 @@ class Disks:
         here = sum(event.time < until for event in log)
         if self._one_in(6):
             self.starts[place] = max([each for each in rolls if self.starts[place] <= each <= here] or [0])
-        found = {f"{place}@1": self._words(cluster, place, self.starts[place], here, rolls)}
+        words = self._words(cluster, place, self.starts[place], here, rolls)
+        # Listed before it was copied, and nothing has come since.
+        is_listed = here > self.starts[place] and words and self._one_in(2)
+        listed = f" listed@{cluster.clock(place, log[here - 1].time)}" if is_listed else ""
+        found = {f"{place}@1": words + listed}
         if self._one_in(6):
             # In sync: it has what was written half a minute ago (replica.lag.time.max.ms).
-            lag = sum(event.time < until - self.dice.choice([0, 5_000, 30_000]) for event in log)
+            followed_to = until - self.dice.choice([0, 5_000, 30_000])
+            lag = sum(event.time < followed_to for event in log)
             found[f"{place}@3"] = self._words(cluster, place, min(self.starts[place], lag), lag, rolls)
         return {name: words for name, words in found.items() if words}
 

@@ -25,7 +25,7 @@ def with_bounds(
 
     `stamp_before_start`, `stamp_before` (its last batch) and `stamp_after` (that), ms; null where there are none.
     `complete_at` (ms): when its last batch was on the broker's disk at the latest, by a file that has not changed
-    since; null where no file says so.
+    since, or by a listing made before the copy; null where neither says so.
     """
     is_before = F.expr("if(first_part IS NULL, next_part <= start_offset, part < first_part)")
     is_after = F.expr("part > coalesce(last_part, start_offset)")
@@ -71,22 +71,26 @@ def _files(runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: 
             F.col("stamp_before_start").alias("latest"),
             F.col("stamp_after").alias("earliest"),
         )
-        .join(dated.select(*COPY, "file", "written_at"), [*COPY, "file"], "left")
-        # A sealed segment never changes again. The active one can grow between its stat and its reading.
-        .withColumn("complete_at", F.when(F.expr("next_part IS NOT NULL"), F.col("written_at")))
+        .join(dated.select(*COPY, "file", "written_at", "listed_at"), [*COPY, "file"], "left")
+        # A sealed segment never changes again. The active one can grow between its stat and its reading: of that only
+        # the listing says when it had all its bytes.
+        .withColumn("complete_at", F.least("listed_at", F.when(F.expr("next_part IS NOT NULL"), F.col("written_at"))))
         .withColumn("is_snapshot", F.lit(False))
     )
     snapshots = (
         dated.where("kind = 'producer_snapshot' AND problem IS NULL")
         .join(chosen, [*COPY], "left_semi")
-        .select(*PARTITION, F.col("base_offset").alias("part"), F.col("written_at").alias("complete_at"))
+        .select(*PARTITION, F.col("base_offset").alias("part"), F.least("listed_at", "written_at").alias("complete_at"))
         .withColumn("is_snapshot", F.lit(True))
     )
-    return segments.drop("broker", "log_dir", "file", "written_at").unionByName(snapshots, allowMissingColumns=True)
+    return segments.drop("broker", "log_dir", "file", "written_at", "listed_at").unionByName(
+        snapshots, allowMissingColumns=True
+    )
 
 
 def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """Add `written_at` (ms): a file's modification time where the copy kept it.
+    """Add `written_at` (ms), a file's modification time where the copy kept it, and `listed_at` (ms), when the listing
+    had it as long as the copy. A file with a tail says nothing by its length: it may be preallocated.
 
     A copy that keeps times has no file that is older than what a broker dated in it, and has some that prove it.
     """
@@ -95,8 +99,9 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
     is_sound = F.col("own_time") + clock_skew_ms >= F.col("broker_timestamp")
     everything = Window.partitionBy(*LOG_DIR)
     keeps_times = (F.count_if(is_older).over(everything) == 0) & (F.count_if(is_sound).over(everything) > 0)
-    return files.withColumn("own_time", F.when(modified > 0, modified)).withColumn(
-        "written_at", F.when(keeps_times, F.col("own_time"))
+    listed = F.when(F.col("bytes_tail") == 0, F.unix_millis("complete_at"))
+    return files.withColumn("own_time", F.when(modified > 0, modified)).withColumns(
+        {"written_at": F.when(keeps_times, F.col("own_time")), "listed_at": listed}
     )
 
 

@@ -157,7 +157,7 @@ IS_LATE = Proof(
     "as_of - appended_by > late_after_ms",
     "Its last batch was in the log longer ago than transaction.max.timeout.ms plus the padding.",
     "KIP-664; brokers' clocks in markers, LogAppendTime and file times",
-    "dump again later",
+    "list the folder on the broker before the copy (listing.tsv), or dump again later",
     Cause.SKEW,
     "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
 )
@@ -167,7 +167,8 @@ COORDINATOR_IS_NEWER = Proof(
     "The coordinator was copied after the data was written, by brokers' clocks; by the producer's only where both were"
     " copied within `clock-skew`.",
     "item 40 of semantics.md",
-    "dump __transaction_state after the partitions; state start and end of each copy in dump.toml",
+    "dump __transaction_state after the partitions; state start and end of each copy in dump.toml; list the folders"
+    " before the copy (listing.tsv)",
     Cause.SKEW,
     "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
 )

@@ -161,7 +161,8 @@ def _known(file: DumpFile) -> dict[str, Any]:
     listed = {
         "kind": file.kind.value,
         "size_in_bytes": file.size,
-        "modified": datetime.fromtimestamp(min(max(file.modified_ms, EARLIEST_MS), LATEST_MS) / 1000, UTC),
+        "modified": _instant(file.modified_ms),
+        "complete_at": None if file.complete_ms is None else _instant(file.complete_ms),
         "base_offset": file.base_offset,
         "bytes_parsed": 0,
         "bytes_tail": 0,
@@ -170,6 +171,10 @@ def _known(file: DumpFile) -> dict[str, Any]:
         "is_text": file.is_text,
     }
     return _NULLS | place_of(file, DumpFileRow) | listed
+
+
+def _instant(ms: int) -> datetime:
+    return datetime.fromtimestamp(min(max(ms, EARLIEST_MS), LATEST_MS) / 1000, UTC)
 
 
 def _read(file: DumpFile) -> dict[str, Any]:
@@ -232,6 +237,7 @@ _PARSERS: dict[FileKind, Callable[[bytes], dict[str, Any]]] = {
     },
     FileKind.META_PROPERTIES: lambda content: {"batches": len(properties(content.decode()))},
     FileKind.MANIFEST: lambda content: {"batches": 1},
+    FileKind.LISTING: lambda content: {"batches": content.count(b"\t") // 2},
 }
 
 

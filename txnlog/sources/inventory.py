@@ -10,16 +10,20 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from txnlog.errors import DumpError, FormatError, StoreError
 from txnlog.format.checkpoint import properties
 from txnlog.format.dump_text import topic_partition as named_partition
+from txnlog.sources.copy_listing import NAME as LISTING
+from txnlog.sources.copy_listing import Listed, complete_at, read_listing
 from txnlog.sources.listing import LINK, NO_FILE, UNKNOWN_TIME, Entry, folders, unreadable
 from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.sources.manifest import CopyTime, Manifest, read_manifest
 from txnlog.sources.opener import small_content
 from txnlog.sources.text_stream import WHOLE, Part, looks_like_dump_text
 
+Of = TypeVar("Of")
 META_PROPERTIES = "meta.properties"
 PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})", re.DOTALL)
 # Kafka cuts the start of such a name so that it fits: it need not end in a partition.
@@ -67,6 +71,7 @@ class FileKind(enum.StrEnum):
     OFFSET_CHECKPOINT = "offset_checkpoint"
     META_PROPERTIES = "meta_properties"
     MANIFEST = "manifest"
+    LISTING = "listing"
     DUMP_TEXT = "dump_text"
     OTHER = "other"
 
@@ -88,7 +93,8 @@ class DumpFile:
     `path` opens it; `file` and `log_dir` are for people: relative to the dump, always UTF-8. `base_offset` is the
     offset in the file's name. `skipped` says why a file is not read. `is_text` says that it is the output of
     `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
-    a text is that of the sections that do not name one.
+    a text is that of the sections that do not name one. `complete_ms` is when it had its size at the latest, by a
+    listing made before the copy (`txnlog.sources.copy_listing`).
     """
 
     path: str
@@ -105,6 +111,7 @@ class DumpFile:
     skipped: str | None = None
     is_text: bool = False
     part: Part = WHOLE
+    complete_ms: int | None = None
 
     @property
     def weight(self) -> int:
@@ -151,7 +158,7 @@ def inventory(root: Path | str, cluster: str | None = None, topic_partition: str
     """
     root = str(root)
     with _no_garbage():
-        files = tuple(sorted(_walk(root), key=lambda file: file.file))
+        files = _with_listed_times(tuple(sorted(_walk(root), key=lambda file: file.file)))
         manifests = _manifests(files)
         files = _with_texts(_with_hidden_partitions(files), manifests, topic_partition)
         log_dirs = _log_dirs(root, files, manifests, cluster)
@@ -169,6 +176,18 @@ def _no_garbage() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
+    """The files, with what the listing in the nearest folder above says of each."""
+    found = [file for file in files if file.kind is FileKind.LISTING and not file.skipped]
+    listings = {os.path.dirname(file.file): read_listing(file.path) for file in found}
+    return tuple(_listed(file, listings) for file in files) if listings else files
+
+
+def _listed(file: DumpFile, listings: dict[str, dict[str, Listed]]) -> DumpFile:
+    folder, listing = _nearest(listings, os.path.dirname(file.file), {})
+    return replace(file, complete_ms=complete_at(listing.get(file.file.removeprefix(folder).strip("/")), file.size))
 
 
 def _with_hidden_partitions(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
@@ -196,7 +215,7 @@ def _with_texts(
 
 
 def _as_text(file: DumpFile, is_beside_raw: bool, manifests: dict[str, Manifest], given: str | None) -> DumpFile:
-    folder, manifest = _nearest(manifests, os.path.dirname(file.file))
+    folder, manifest = _nearest(manifests, os.path.dirname(file.file), Manifest())
     listed = manifest.texts.get(file.file.removeprefix(folder).strip("/"))
     stem = OFFSET_AT_END.sub("", ENDINGS_OF_TEXTS.sub("", os.path.basename(file.file)))
     names = (listed, given, stem, os.path.basename(os.path.dirname(file.file)))
@@ -315,6 +334,7 @@ def _kind(name: str, in_partition: bool) -> tuple[FileKind, int | None]:
         "partition.metadata": FileKind.PARTITION_METADATA,
         META_PROPERTIES: FileKind.META_PROPERTIES,
         MANIFEST: FileKind.MANIFEST,
+        LISTING: FileKind.LISTING,
     }
     return of_name.get(name, FileKind.OTHER), None
 
@@ -348,7 +368,7 @@ def _log_dirs(
     identities = {log_dir: _identity(paths.get(log_dir.removesuffix(TEXTS))) for log_dir in found}
     log_dirs, ids_of_cluster = [], dict[str, str]()
     for log_dir in found:
-        folder, manifest = _nearest(manifests, log_dir)
+        folder, manifest = _nearest(manifests, log_dir, Manifest())
         cluster_id, broker = identities[log_dir]
         name = cluster or manifest.cluster or cluster_id or _only({identity[0] for identity in identities.values()})
         name = _partition_value(root, name or UNNAMED)
@@ -381,13 +401,13 @@ def _partition_value(root: str, cluster: str) -> str:
     return cluster
 
 
-def _nearest(manifests: dict[str, Manifest], log_dir: str) -> tuple[str, Manifest]:
-    folder = log_dir
+def _nearest(of_folders: dict[str, Of], folder: str, otherwise: Of) -> tuple[str, Of]:
+    """What the nearest folder has, and that folder; relative to the root, which is ""."""
     while folder and folder != ".":
-        if folder in manifests:
-            return folder, manifests[folder]
+        if folder in of_folders:
+            return folder, of_folders[folder]
         folder = os.path.dirname(folder)
-    return "", manifests.get("", Manifest())
+    return "", of_folders.get("", otherwise)
 
 
 def _only(names: set[str | None]) -> str | None:

@@ -184,6 +184,7 @@ class DumpFileRow(NamedTuple):
     kind: Annotated[str, TEXT, "What it is by its name: segment, producer_snapshot, and so on."]
     size_in_bytes: Annotated[int, INT64, "Bytes of the file."]
     modified: Annotated[object, TIMESTAMP, "When it was last written, by its file system; 1970 in object stores."]
+    complete_at: Annotated[object | None, TIMESTAMP, "When it had all its bytes, by listing.tsv; null if not there."]
     bytes_parsed: Annotated[int, INT64, "Bytes understood, checksums included."]
     bytes_tail: Annotated[int, INT64, "Bytes at its end: a batch that was being written, or preallocated zeros."]
     bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]

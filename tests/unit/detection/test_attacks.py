@@ -131,6 +131,18 @@ CASES = [
     # 16: one marker from the future.
     attack(16, "a marker that is stamped 33 hours ahead", "abort(0, of=8)@2980 data(1)@100 abort(2, of=8)@101", "empty@50",
            "SKEW UNDETERMINED"),
+    # 17: a listing made before the copy says when the end of a quiet partition was there.
+    attack(17, "no id is known and nothing follows, but it was listed", "data(0)@100 listed@101", None,
+           "COORDINATOR_UNKNOWN ABORT", logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+    attack(17, "listed after the coordinator was copied", "data(0)@100 listed@997", None, "SKEW UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+    attack(17, "listed, and the id's last transaction was aborted", "data(0)@100 listed@101", None,
+           "MARKER_LOST_ABORT ABORT", logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
+           copied={"2": (995, 996)}),
+    attack(17, "of another length in the listing", "data(0)@100", None, "SKEW UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
+    attack(17, "listed with a tail: a preallocated file", "data(0)@100 listed@101 zeros(5)", None, "SKEW UNDETERMINED",
+           logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
     # A marker that was sent twice does not stand for the one that was lost.
     attack(2, "a commit sent twice, the next one lost", "data(0)@100 commit(1)@100:01 commit(2)@100:01 data(3)@100:02",
            "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:01[orders-0]"
