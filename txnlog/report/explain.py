@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from txnlog.detection.causes import Action, Cause
+from txnlog.detection.proofs import PROOFS
+from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.abort_list import command
 from txnlog.report.causes import ACTIONS, CAUSES
@@ -14,6 +16,8 @@ from txnlog.report.reading import rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
+DISCARDING = (Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR)
+BY_NAME = {proof.name: proof for proof in PROOFS}
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 
 
@@ -35,6 +39,7 @@ class Story(NamedTuple):
     who: str
     events: list[Event]
     why: str
+    rests_on: list[str]
     action: str
     command: str | None
     held_back: str
@@ -81,11 +86,23 @@ def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> 
         _who(row, state),
         _in_order(events),
         f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {text.story}",
+        list(_rests_on(row)),
         ACTIONS[action].format(**_amounts(row)),
         command(row) if action is Action.ABORT else None,
         _held_back(row),
         text.prevention,
     )
+
+
+def _rests_on(row: dict[str, Any]) -> Iterator[str]:
+    """What must be proved before data is discarded for this cause; of an undetermined one the proof that is lacking."""
+    # Tables of older versions lack the column.
+    proof = BY_NAME.get(row.get("lacking") or "")
+    if proof is not None:
+        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning} To prove it: {proof.supplied_by}."
+    elif Action(row["action"]) in DISCARDING:
+        for proof in next(rule.needs for rule in RULES if rule.cause == row["cause"]):
+            yield f"{proof.meaning} ({proof.rests_on})"
 
 
 def _amounts(row: dict[str, Any]) -> dict[str, str]:

@@ -46,6 +46,10 @@ def _paragraphs(story: Story) -> Iterator[Paragraph]:
     for event in story.events:
         yield from _event(event)
     yield from _part("Why it is open", story.why)
+    if story.rests_on:
+        yield Paragraph("What that rests on", 0, "bold")
+    for proof in story.rests_on:
+        yield Paragraph(proof)
     yield Paragraph(f"What to do: {row['action']}", 0, ACTION_STYLES.get(row["action"], "bold"))
     yield Paragraph(story.action)
     if story.command is not None:

@@ -10,9 +10,10 @@ import pytest
 from tests.tables_by_hand import at, written
 from tests.terminal import seen
 from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.causes import ACTIONS, CAUSES
-from txnlog.report.explain import stories
+from txnlog.report.explain import Told, stories
 from txnlog.report.explained import rendered
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
@@ -52,6 +53,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
         opened(producer_id=8, start_offset=44, action="KEEP", cause="MARKER_LOST_COMMIT", transactional_id=None,
                timestamps_trusted=False, last_marker_offset=None, evidence_file=None),
         opened(topic="ended", as_of=at(60)),
+        opened(topic="lacking", cause="SKEW", action="UNDETERMINED", lacking="is_proven_late",
+               wanted_cause="NEVER_ADDED"),
         opened(topic="named", transactional_id=HOSTILE, reason=HOSTILE),
     ]  # fmt: skip
     resolved = {name: opened()[name] for name in ABORT_CANDIDATES.key} | {
@@ -63,7 +66,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
             OPEN_TRANSACTIONS.name: open_transactions,
             COORDINATOR_STATES.name: [STATE],
             ABORT_CANDIDATES.name: [resolved],
-            DUMP_FILES.name: [copied("orders", 60), copied("orders"), copied("ended"), copied("named")],
+            DUMP_FILES.name: [
+                copied("orders", 60),
+                copied("orders"),
+                copied("ended"),
+                copied("named"),
+                copied("lacking"),
+            ],
         },
     )
 
@@ -116,6 +125,26 @@ def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_b
     assert story.command is not None
     assert story.command.endswith("abort --topic orders --partition 0 --start-offset 42")
     assert "stand at offset 42, 5 offsets, 4 records, 300 bytes behind" in story.held_back
+
+
+def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
+    [story] = stories(root, "orders", 0, producer_id=7).stories
+    needs = next(rule.needs for rule in RULES if rule.cause is Cause.LATE_WRITE_AFTER_END)
+    assert story.rests_on == [f"{proof.meaning} ({proof.rests_on})" for proof in needs]
+    assert len(needs) > 15
+    [kept] = stories(root, "orders", 0, producer_id=8).stories
+    assert kept.rests_on == []
+
+
+def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_it(root: Root) -> None:
+    [story] = stories(root, "lacking", 0).stories
+    (lacking,) = story.rests_on
+    assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log longer ago than")
+    assert lacking.endswith(
+        "To prove it: list the folder on the broker before the copy (listing.tsv), or dump again later."
+    )
+    printed = rendered(Told([story], []), "table")
+    assert "What that rests on\n  Not proved, which NEVER_ADDED needs: " in printed
 
 
 def test_committed_data_has_no_command_and_the_one_before_it_is_named(root: Root) -> None:
