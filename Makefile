@@ -28,8 +28,9 @@ run: $(READY) ## find the hanging transactions of data/samples, tables in build/
 	$(BIN)/txnlog detect data/samples --tables build/tables
 	$(BIN)/txnlog find-hanging --tables build/tables
 
-test: $(READY) ## all tests but the kinds below; ARGS="-k words" for some
-	$(BIN)/pytest $(ARGS)
+# A file is one process's, as its tests share what they have set up. The longest come first.
+test: $(READY) ## all tests but the kinds below, in two processes; ARGS="-k words" for some
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; a quarter of an hour
 	$(BIN)/pytest -m kafka $(ARGS)
