@@ -95,7 +95,7 @@ def ended_on_sigterm() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kafka_jars() -> None:
-    """The jars of both releases, fetched side by side the first time."""
+    """The jars of all releases, fetched side by side the first time."""
     with ThreadPoolExecutor() as pool:
         list(pool.map(jars, RELEASES))
 

@@ -16,7 +16,7 @@ from tests.kafka.answers import ask
 # With the largest timeout it makes the minute that is Kafka's unit: both searches then hold the same to be late.
 PADDING_MS = 60_000 - TRANSACTION_MAX_TIMEOUT_MS
 WAIT_SECONDS = (TRANSACTION_MAX_TIMEOUT_MS + PADDING_MS) / 1000 + 3
-RELEASES = ("3.5.2", "4.3.0")
+RELEASES = ("3.5.2", "4.3.0", "4.4.0")
 # A broker that is paused stays a member meanwhile: without a leader, Kafka 4 drops the marker that is pending. A broker
 # that is started again waits as long in the worst case.
 STAYS_A_MEMBER = {"broker.session.timeout.ms": "20000"}
@@ -43,6 +43,7 @@ def _recipe(name: str) -> Recipe:
 
 _KAFKA_3 = _recipe("kafka-3.5.2")
 _KAFKA_4 = _recipe("kafka-4.3.0")
+_KAFKA_4_4 = replace(_KAFKA_4, name="kafka-4.4.0", release="4.4.0")
 _KAFKA_4_STOPPED = _recipe("kafka-4.3.0-stopped")
 TRIALS: Sequence[Recipe] = (
     replace(
@@ -59,16 +60,18 @@ TRIALS: Sequence[Recipe] = (
         settings={**_KAFKA_3.settings, **SEGMENTS_GO_AT_ONCE},
     ),
     replace(_KAFKA_4_STOPPED, before=(*_KAFKA_4_STOPPED.before, ask)),
-    replace(_KAFKA_4, before=(zombie_in_a_listed_partition, *_KAFKA_4.before, ask)),
+    *(replace(recipe, before=(zombie_in_a_listed_partition, *recipe.before, ask)) for recipe in (_KAFKA_4, _KAFKA_4_4)),
 )
 
 _USUAL = {"LATE_WRITE_AFTER_END", "NEVER_ADDED", "EPOCH_MISMATCH", "COORDINATOR_UNKNOWN", "STUCK_ONGOING",
           "ONGOING", "TOO_YOUNG"}  # fmt: skip
 _LOST_OR_PREPARED = {"MARKER_LOST_COMMIT", "MARKER_LOST_ABORT", "STUCK_PREPARE", "PENDING"}
 _GONE = {"ID_EXPIRED", "PHANTOM_BELOW_LOG_START"}
+_OF_4 = _USUAL | _LOST_OR_PREPARED | {"TWO_PHASE_COMMIT"}
 CAUSES: Mapping[str, set[str]] = {
     "kafka-3.5.2": _USUAL | _LOST_OR_PREPARED | _GONE,
-    "kafka-4.3.0": _USUAL | _LOST_OR_PREPARED | {"TWO_PHASE_COMMIT"},
+    "kafka-4.3.0": _OF_4,
+    "kafka-4.4.0": _OF_4,
     "kafka-4.3.0-stopped": _USUAL | _GONE,
 }
 
@@ -88,19 +91,21 @@ _PREPARED = "the coordinator has decided and cannot write the marker: Kafka's se
 _ONGOING = "past its timeout, and its coordinator does nothing: Kafka's search does not look at how long it is ongoing"
 _YOUNG = "written seconds ago with event time: Kafka's search believes the producer's clock, against its broker's"
 _EPOCH = "of a fenced epoch; Kafka's search finds the partition in the id's next transaction and compares no epochs"
-_OF_BOTH_HOT = (
+_OF_ALL_HOT = (
     Difference("event-time.orders_v1", KAFKA, "TOO_YOUNG", _YOUNG),
     Difference("lost-commit", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
     Difference("stuck-ongoing", TXNLOG, "STUCK_ONGOING", _ONGOING),
     Difference("stuck-prepare", TXNLOG, "STUCK_PREPARE", _PREPARED),
     Difference("zombie.listed", TXNLOG, "STUCK_ONGOING", _EPOCH),
 )
+_OF_4_HOT = (
+    *_OF_ALL_HOT,
+    Difference("lost-commit.leaderless-tv1", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
+    Difference("lost-commit.leaderless-tv2", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
+)
 DIFFERENCES: Mapping[str, Sequence[Difference]] = {
-    "kafka-3.5.2": _OF_BOTH_HOT,
-    "kafka-4.3.0": (
-        *_OF_BOTH_HOT,
-        Difference("lost-commit.leaderless-tv1", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
-        Difference("lost-commit.leaderless-tv2", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
-    ),
+    "kafka-3.5.2": _OF_ALL_HOT,
+    "kafka-4.3.0": _OF_4_HOT,
+    "kafka-4.4.0": _OF_4_HOT,
     "kafka-4.3.0-stopped": (Difference("stuck-ongoing", TXNLOG, "STUCK_ONGOING", _ONGOING),),
 }
