@@ -100,6 +100,24 @@ def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
         detected(spark, stated(STATED.replace("5", "7")), tmp_path / "tables")
 
 
+def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(
+    spark: SparkSession, tables: Root, tmp_path: Path
+) -> None:
+    """Its broker was copied minutes after the coordinators, and no broker dated what is behind its data."""
+    where = "cluster = 'sample-3.5.2-torn' AND topic = 'late-write' AND partition = 1"
+    (undated,) = rows(tables, OPEN_TRANSACTIONS, where)
+    assert (undated["cause"], undated["lacking"]) == ("SKEW", "coordinator_is_newer")
+    dump = tmp_path / "dump"
+    shutil.copytree(SAMPLES / "kafka-3.5.2-torn", dump / "kafka-3.5.2-torn")
+    modified = int(undated["last_timestamp"].timestamp() * 1000)
+    log_dir = dump / undated["log_dir"]
+    files = [(path.relative_to(log_dir), path.stat().st_size) for path in log_dir.glob("late-write-1/*")]
+    listing = "".join(f"{path}\t{size}\t{modified}\n" for path, size in files)
+    (log_dir / "listing.tsv").write_text(f"# begun\t{modified}\n{listing}")
+    (row,) = rows(detected(spark, dump, tmp_path / "tables"), OPEN_TRANSACTIONS, where)
+    assert (row["cause"], row["action"]) == ("LATE_WRITE_AFTER_END", "ABORT")
+
+
 def test_what_is_needed_says_the_same_of_every_sample_as_all_that_there_is(
     spark: SparkSession, tables: Root, tmp_path: Path
 ) -> None:

@@ -179,10 +179,21 @@ def _no_garbage() -> Iterator[None]:
 
 
 def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
-    """The files, with what the listing in the nearest folder above says of each."""
+    """The files, with what the listing in the nearest folder above says of each.
+
+    A log that was truncated may have grown to the same length since. Only a new leader truncates it, and that adds to
+    leader-epoch-checkpoint (`LeaderEpochFileCache`): this file must be as long as listed, too.
+    """
     found = [file for file in files if file.kind is FileKind.LISTING and not file.skipped]
+    if not found:
+        return files
     listings = {os.path.dirname(file.file): read_listing(file.path) for file in found}
-    return tuple(_listed(file, listings) for file in files) if listings else files
+    listed = [_listed(file, listings) for file in files]
+    epochs = [file for file in listed if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT]
+    same_leader = {os.path.dirname(file.file) for file in epochs if file.complete_ms is not None}
+    return tuple(
+        each if os.path.dirname(each.file) in same_leader else replace(each, complete_ms=None) for each in listed
+    )
 
 
 def _listed(file: DumpFile, listings: dict[str, dict[str, Listed]]) -> DumpFile:

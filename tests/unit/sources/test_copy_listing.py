@@ -19,15 +19,29 @@ HEAD = "# begun\t1700000000000\n"
 LISTED = 1_699_999_999_123
 
 
+EPOCHS = "0\n1\n0 0\n"
+
+
+def listed(folder: Path, *names: str, prefix: str = "", modified: int = LISTED, **sizes: int) -> str:
+    """Lines for segments of partitions below a folder and for their leader-epoch-checkpoint, which is made."""
+    lines = []
+    for name in names:
+        put(folder / name / "leader-epoch-checkpoint", EPOCHS)
+        size = sizes.get(name.partition("-")[0], (folder / name / SEGMENT).stat().st_size)
+        lines += [f"{prefix}{name}/{SEGMENT}\t{size}\t{modified}\n"]
+        lines += [f"{prefix}{name}/leader-epoch-checkpoint\t{len(EPOCHS)}\t{modified}\n"]
+    return "".join(lines)
+
+
 def complete(dump: Path) -> dict[str, int | None]:
     """By its path, when each segment was complete."""
     return {file.file: file.complete_ms for file in inventory(dump).files if file.kind is FileKind.SEGMENT}
 
 
 def test_a_file_that_is_as_long_as_listed_was_complete_when_it_was_last_written(tmp_path: Path) -> None:
-    sizes = {name: segment(tmp_path / "b1", name, data(0) * count).stat().st_size for name, count in PARTITIONS.items()}
-    lines = [f"{name}/{SEGMENT}\t{sizes[name] - (name == 'grown-0')}\t{LISTED}\n" for name in sizes if name != "new-0"]
-    put(tmp_path / "b1" / "listing.tsv", HEAD + "".join(lines))
+    for name in ("quiet-0", "grown-0", "new-0"):
+        segment(tmp_path / "b1", name, data(0))
+    put(tmp_path / "b1" / "listing.tsv", HEAD + listed(tmp_path / "b1", "quiet-0", "grown-0", grown=7))
     assert complete(tmp_path) == {
         f"b1/quiet-0/{SEGMENT}": LISTED,
         f"b1/grown-0/{SEGMENT}": None,
@@ -35,22 +49,30 @@ def test_a_file_that_is_as_long_as_listed_was_complete_when_it_was_last_written(
     }
 
 
-PARTITIONS = {"quiet-0": 1, "grown-0": 2, "new-0": 1}
+@pytest.mark.parametrize("epochs", ["0\n2\n0 0\n1 1\n", None])
+def test_a_log_that_a_new_leader_may_have_truncated_is_not_dated(tmp_path: Path, epochs: str | None) -> None:
+    segment(tmp_path, "orders-0", data(0))
+    put(tmp_path / "listing.tsv", HEAD + listed(tmp_path, "orders-0"))
+    checkpoint = tmp_path / "orders-0" / "leader-epoch-checkpoint"
+    assert complete(tmp_path) == {f"orders-0/{SEGMENT}": LISTED}
+    checkpoint.unlink() if epochs is None else put(checkpoint, epochs)
+    assert complete(tmp_path) == {f"orders-0/{SEGMENT}": None}
 
 
 def test_the_listing_in_the_nearest_folder_counts(tmp_path: Path) -> None:
-    size = len(data(0))
     for folder in ("b1", "b2"):
         segment(tmp_path / folder, "orders-0", data(0))
-    put(tmp_path / "listing.tsv", HEAD + "".join(f"./{b}/orders-0/{SEGMENT}\t{size}\t{LISTED}\n" for b in ("b1", "b2")))
-    put(tmp_path / "b2" / "listing.tsv", f"{HEAD}orders-0/{SEGMENT}\t{size}\t{LISTED + 1}\n")
+    lines = [listed(tmp_path / folder, "orders-0", prefix=f"./{folder}/") for folder in ("b1", "b2")]
+    put(tmp_path / "listing.tsv", HEAD + "".join(lines))
+    put(tmp_path / "b2" / "listing.tsv", HEAD + listed(tmp_path / "b2", "orders-0", modified=LISTED + 1))
     assert complete(tmp_path) == {f"b1/orders-0/{SEGMENT}": LISTED, f"b2/orders-0/{SEGMENT}": LISTED + 1}
 
 
 def test_a_time_that_nobody_knows_counts_for_nothing(tmp_path: Path) -> None:
     """0 as well as seconds: a bound in 1970 would make everything old."""
-    size = segment(tmp_path, "orders-0", data(0)).stat().st_size
-    put(tmp_path / "listing.tsv", f"{HEAD}orders-0/{SEGMENT}\t{size}\t1700000000\n")
+    segment(tmp_path, "orders-0", data(0))
+    lines = listed(tmp_path, "orders-0", modified=LISTED).replace(f"{LISTED}\n", "1700000000\n", 1)
+    put(tmp_path / "listing.tsv", HEAD + lines)
     assert complete(tmp_path) == {f"orders-0/{SEGMENT}": None}
 
 
@@ -75,6 +97,7 @@ def test_a_listing_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, co
 
 def test_the_command_of_the_readme_writes_it(tmp_path: Path) -> None:
     path = segment(tmp_path, "orders-0", data(0))
+    listed(tmp_path, "orders-0")
     (command,) = re.findall(r"^\(cd \S+ && .*listing\.tsv$", README.read_text(), re.MULTILINE | re.DOTALL)
     subprocess.run(["bash", "-c", command.replace("/var/lib/kafka/data", str(tmp_path))], cwd=tmp_path, check=True)
     (found,) = complete(tmp_path).values()
@@ -83,8 +106,8 @@ def test_the_command_of_the_readme_writes_it(tmp_path: Path) -> None:
 
 
 def test_the_listing_is_a_file_of_the_dump(tmp_path: Path) -> None:
-    size = segment(tmp_path, "orders-0", data(0)).stat().st_size
-    put(tmp_path / "listing.tsv", f"{HEAD}orders-0/{SEGMENT}\t{size}\t{LISTED}\n")
+    segment(tmp_path, "orders-0", data(0))
+    put(tmp_path / "listing.tsv", HEAD + listed(tmp_path, "orders-0"))
     rows = {row["kind"]: row for batch in dump_file_rows(inventory(tmp_path).files) for row in batch.to_pylist()}
-    assert (rows["listing"]["batches"], rows["listing"]["problem"]) == (1, None)
+    assert (rows["listing"]["batches"], rows["listing"]["problem"]) == (2, None)
     assert rows["segment"]["complete_at"].timestamp() * 1000 == LISTED
