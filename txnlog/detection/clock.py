@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replay import KEY
+from txnlog.detection.rules import BY_EARLIER
 from txnlog.detection.times import LOG_DIR
 
-BY_EARLIER = "by an earlier dump: "
 SEEN = ("at", "batches", "bytes", "topic_id", "action")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from txnlog.detection.causes import ACTION_OF, Action, Cause
-from txnlog.detection.clock import BY_EARLIER
 from txnlog.detection.proofs import (
     AS_OF_IS_PLAUSIBLE,
     IS_LATE,
@@ -23,6 +22,9 @@ from txnlog.detection.proofs import (
     TRANSACTION_IS_WHOLE,
     Proof,
 )
+
+# Before the reason of an earlier dump, which is told on.
+BY_EARLIER = "by an earlier dump: "
 
 
 class Rule(NamedTuple):
