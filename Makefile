@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Its existence says that everything is installed and fetched: with it, nothing here uses the network, but for the
-# first test-kafka, which fetches the jars of two releases of Kafka into build/kafka.
+# first test-kafka, which fetches the jars of three releases of Kafka into build/kafka.
 READY := $(VENV)/.ready
 
 # Each is empty when all is well, else one line. They run before anything is downloaded.
@@ -32,7 +32,7 @@ run: $(READY) ## find the hanging transactions of data/samples, tables in build/
 test: $(READY) ## all tests but the kinds below, in two processes; ARGS="-k words" for some
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; a quarter of an hour
+test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; half an hour
 	$(BIN)/pytest -m kafka $(ARGS)
 
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
