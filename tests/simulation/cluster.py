@@ -15,6 +15,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from tests.coordinator_writer import coordinator_partition
+
 PARTITIONS = ("orders-0", "payments-0", "refunds-0")
 MINUTE = 60_000
 TIMEOUT_MS = 1 * MINUTE
@@ -304,7 +306,7 @@ class Cluster:
         header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.version}{timeout})"
         places = f"[{','.join(owner.partitions)}]" if owner else ""
         words = f"{header} {state}({told})@{self.clock('coordinator', time)}{places}"
-        number = abs(java_hash(who.name)) % len(self.coordinators)
+        number = coordinator_partition(who.name, len(self.coordinators))
         self.coordinators[number].append(Record(appended or time, who.name, state, words, owner))
 
     def clock(self, whose: str, time: int) -> str:
@@ -330,14 +332,6 @@ def open_events(events: Iterable[Event]) -> dict[int, list[Event]]:
         else:
             found.pop(event.producer_id, None)
     return found
-
-
-def java_hash(text: str) -> int:
-    """`String.hashCode`, by which `TransactionStateManager.partitionFor` chooses a coordinator."""
-    number = 0
-    for letter in text:
-        number = (31 * number + ord(letter)) & 0xFFFFFFFF
-    return number - 2**32 if number >= 2**31 else number
 
 
 def minutes(time: int) -> str:

@@ -15,7 +15,8 @@ from txnlog.detection.replay import KEY
 from txnlog.detection.rules import BY_EARLIER
 from txnlog.detection.times import LOG_DIR
 
-SEEN = ("at", "batches", "bytes", "topic_id", "action")
+# What is compared of an earlier dump's transaction; `seen_` stands before each.
+SEEN = ("batches", "bytes", "topic_id", "action")
 
 
 def with_bounds(
@@ -120,11 +121,9 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     # Not by this dump itself, when it is judged once more.
     is_kept = (F.col("seen_action") == "KEEP") & (F.col("seen_at") != F.col("as_of"))
     said = F.regexp_replace("reason", f"^({BY_EARLIER})+", "")
+    shown = [F.col(name).alias(f"seen_{name}") for name in SEEN]
     earlier = (
-        sightings.withColumnsRenamed(
-            {"batches": "seen_batches", "bytes": "seen_bytes", "topic_id": "seen_topic_id", "action": "seen_action"}
-        )
-        .select(*KEY, "start_offset", *(f"seen_{name}" for name in SEEN), "reason", "confidence")
+        sightings.select(*KEY, "start_offset", "seen_at", "reason", "confidence", *shown)
         .join(
             F.broadcast(transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of")),
             [*KEY, "start_offset"],

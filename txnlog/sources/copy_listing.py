@@ -14,7 +14,7 @@ NAME = "listing.tsv"
 LARGEST_LISTING = 256 << 20
 BEGUN = "# begun"
 # In September 2001: no broker is older, and seconds in place of milliseconds are below it until the year 33658.
-EARLIEST_MS = 10**12
+LEAST_MS = 10**12
 
 # Size, and modification time in ms since 1970.
 Listed = tuple[int, int]
@@ -31,7 +31,7 @@ def read_listing(path: str) -> dict[str, Listed]:
     except (FormatError, OSError) as error:
         raise DumpError(f"{shown(path)}: {error}") from error
     name, _, begun = lines[0].partition("\t")
-    if name != BEGUN or not _is_number(begun) or int(begun) < EARLIEST_MS:
+    if name != BEGUN or not _is_number(begun) or int(begun) < LEAST_MS:
         raise DumpError(f"{shown(path)}: line 1 is not '{BEGUN}', a tab, and a time in ms since 1970")
     files = dict[str, Listed]()
     for number, line in enumerate(lines[1:], 2):
@@ -46,7 +46,7 @@ def read_listing(path: str) -> dict[str, Listed]:
 
 def complete_at(listed: Listed | None, size: int) -> int | None:
     """When a file had the size that it has in the copy, ms since 1970; None where the listing does not say so."""
-    return listed[1] if listed and listed[0] == size and listed[1] >= EARLIEST_MS else None
+    return listed[1] if listed and listed[0] == size and listed[1] >= LEAST_MS else None
 
 
 def _is_number(text: str) -> bool:

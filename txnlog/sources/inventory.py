@@ -188,17 +188,18 @@ def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
     if not found:
         return files
     listings = {os.path.dirname(file.file): read_listing(file.path) for file in found}
-    listed = [_listed(file, listings) for file in files]
-    epochs = [file for file in listed if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT]
-    same_leader = {os.path.dirname(file.file) for file in epochs if file.complete_ms is not None}
+    times = {file.file: _listed_time(file, listings) for file in files}
+    epochs = [file.file for file in files if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT]
+    same_leader = {os.path.dirname(file) for file in epochs if times[file] is not None}
     return tuple(
-        each if os.path.dirname(each.file) in same_leader else replace(each, complete_ms=None) for each in listed
+        replace(file, complete_ms=times[file.file]) if os.path.dirname(file.file) in same_leader else file
+        for file in files
     )
 
 
-def _listed(file: DumpFile, listings: dict[str, dict[str, Listed]]) -> DumpFile:
+def _listed_time(file: DumpFile, listings: dict[str, dict[str, Listed]]) -> int | None:
     folder, listing = _nearest(listings, os.path.dirname(file.file), {})
-    return replace(file, complete_ms=complete_at(listing.get(file.file.removeprefix(folder).strip("/")), file.size))
+    return complete_at(listing.get(file.file.removeprefix(folder).strip("/")), file.size)
 
 
 def _with_hidden_partitions(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:

@@ -17,8 +17,6 @@ README = Path(__file__).parents[3] / "README.md"
 SEGMENT = f"{0:020}.log"
 HEAD = "# begun\t1700000000000\n"
 LISTED = 1_699_999_999_123
-
-
 EPOCHS = "0\n1\n0 0\n"
 
 
