@@ -191,7 +191,7 @@ class PartitionLog(Log):
         offset = int(word.what)
         problem = "crc" if "damaged" in word.given else None
         file = self.file("producer_snapshot", ".snapshot", offset, problem=problem)
-        if "open" in word.given and problem is None:
+        if ("open" in word.given or "ended" in word.given) and problem is None:
             entry = {
                 "file": file["file"],
                 "position": 10,
@@ -202,8 +202,8 @@ class PartitionLog(Log):
                 "last_offset": word.number("open", 0),
                 "offset_delta": 0,
                 "timestamp": self.time,
-                "coordinator_epoch": word.number("by", -1),
-                "current_txn_first_offset": word.number("open", 0),
+                "coordinator_epoch": word.number("by", 1 if "ended" in word.given else -1),
+                "current_txn_first_offset": word.number("open", 0) if "open" in word.given else None,
             }
             self.rows.producer_snapshots.append(self.place | entry)
 

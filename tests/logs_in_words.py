@@ -11,6 +11,7 @@ word that has one. Words of partitions:
     control(1, type=LEADER_CHANGE)       another control batch; without a type one that has lost its record
     data(0, damaged) data(0, appended)   with a wrong checksum; with the broker's clock (LogAppendTime)
     snapshot(5) snapshot(5, open=2)      a producer snapshot at offset 5, and what it holds open; `damaged`
+    snapshot(5, ended)                   it remembers a marker at this time, and nothing that is open
     index(2)                             the transaction index says that the transaction from offset 2 was aborted
 
 Words of coordinators, in the order of their offsets (`skip(9)` goes on at offset 9, where compaction left a gap):

@@ -181,6 +181,10 @@ def coordinator_words(records: list[Record], cleaned_to: int) -> Iterator[str]:
 
 
 def _snapshot(log: list[Event], base: int) -> Iterator[str]:
+    last_of = {event.producer_id: event for event in log[:base]}
+    for producer_id, last in last_of.items():
+        if last.name != "data":
+            yield f"snapshot({base}, ended, of={producer_id}, epoch={last.epoch})@{last.said}"
     for producer_id, events in open_events(log[:base]).items():
         given = f"open={log.index(events[0])}, of={producer_id}, epoch={events[-1].epoch}"
         yield f"snapshot({base}, {given})@{events[-1].said}"

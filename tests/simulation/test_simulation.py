@@ -14,7 +14,7 @@ FRESH = random.SystemRandom().randrange(2**31)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
     "ABORT marker lost": 11,
-    "COMMIT marker lost": 35,
+    "COMMIT marker lost": 40,
     "never to be ended": 19,
 }
 

@@ -15,6 +15,8 @@ from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
+_PRODUCER = ("cluster", "producer_id")
+
 
 def needs_markers(clock_skew_ms: int) -> str:
     """The transactions of which only the number of COMMIT markers can tell whether the last commit's came."""
@@ -50,6 +52,55 @@ def with_commit_markers(
     return transactions.join(F.broadcast(counted), [*KEY], "left").withColumn(
         "closing_commits", F.coalesce("closing_commits", F.lit(0))
     )
+
+
+def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+    """Copies (columns of `COPY`, producer_id) in which a COMMIT may have ended the epoch of open data elsewhere.
+
+    A transaction of version 2 ends at the next epoch (KIP-890). So all places of its producer id count that reach the
+    data's epoch, if one of them reaches a later one.
+    """
+    wanted = transactions.select(*_PRODUCER, F.col("first_producer_epoch").alias("open_epoch")).distinct()
+    return (
+        runs.where("fact = 'producer' AND producer_epoch IS NOT NULL")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .join(F.broadcast(wanted), [*_PRODUCER], "inner")
+        .where("producer_epoch >= open_epoch AND first_producer_epoch <= open_epoch + 1")
+        .withColumn("latest", F.max("producer_epoch").over(Window.partitionBy(*_PRODUCER, "open_epoch")))
+        .where("latest > open_epoch")
+        .select(*COPY, "producer_id")
+        .distinct()
+    )
+
+
+def with_witnesses(transactions: DataFrame, batches: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add `witness`: a COMMIT elsewhere that closed data of the same producer id and epoch at the next epoch.
+
+    Its topic, partition, base_offset and max_timestamp. `batches` are rows of `BatchRow`: at least all transactional
+    batches in `places_of_witnesses`. There is none where a marker ended the epoch itself: clients before version 2 keep
+    one epoch for many transactions, and a client may have changed to version 2 in between.
+    """
+    order = Window.partitionBy(*KEY).orderBy("base_offset")
+    closing = (
+        batches.where("crc_valid AND is_transactional")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .join(F.broadcast(transactions.select(*_PRODUCER).distinct()), [*_PRODUCER], "left_semi")
+        .where(f"NOT is_control OR {IS_MARKER}")
+        .withColumn("closed", F.lag(F.struct("is_control", F.col("producer_epoch").alias("epoch"))).over(order))
+        .where("is_control AND NOT closed.is_control")
+    )
+    is_witness = F.expr("marker_type = 'COMMIT' AND producer_epoch = closed.epoch + 1")
+    marker = F.struct(within_calendar("max_timestamp").alias("max_timestamp"), "topic", "partition", "base_offset")
+    found = (
+        closing.groupBy(*_PRODUCER, F.col("closed.epoch").alias("first_producer_epoch"))
+        .agg(
+            F.min(F.when(is_witness, marker)).alias("witness"),
+            F.bool_or(F.expr("producer_epoch = closed.epoch")).alias("is_shared"),
+        )
+        .where("witness IS NOT NULL AND NOT is_shared")
+        .drop("is_shared")
+    )
+    return transactions.join(F.broadcast(found), [*_PRODUCER, "first_producer_epoch"], "left")
 
 
 def with_missing_records(

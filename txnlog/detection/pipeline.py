@@ -10,13 +10,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
-from txnlog.detection.commits import needs_markers, with_commit_markers, with_missing_records
+from txnlog.detection.commits import (
+    needs_markers,
+    places_of_witnesses,
+    with_commit_markers,
+    with_missing_records,
+    with_witnesses,
+)
 from txnlog.detection.coordinator import coordinator_coverage
 from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
 from txnlog.detection.partition_count import partition_counts
-from txnlog.detection.replay import open_transactions
+from txnlog.detection.replay import open_transactions, with_last_end
 from txnlog.detection.replicas import coordinator_copies, disagreements, recorded_states, stretches
 from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
@@ -27,7 +33,7 @@ class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
     `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    open transactions (columns of `COPY` and producer_id) that it is given, from the whole log.
+    producer ids in the copies (columns of `COPY` and producer_id) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
@@ -85,12 +91,18 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     covered = settle(coordinator_coverage(states, copies, times, taken, disagreeing))
     coverage = settle(covered.transform(with_missing_records, clusters, facts.runs, states, copies, skew_ms))
     opened = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
-    placed = settle(opened.transform(_with_copy, copies, times, clusters).transform(with_owner, readable, coverage))
+    placed = settle(
+        opened.transform(with_last_end, facts.producer_snapshots, copies)
+        .transform(_with_copy, copies, times, clusters)
+        .transform(with_owner, readable, coverage)
+    )
     known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
-    batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id"))
+    places = places_of_witnesses(known, facts.runs, copies)
+    batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id").union(places))
     proved = settle(
         known.transform(with_bounds, facts.runs, facts.dump_files, copies, skew_ms)
         .transform(with_commit_markers, batches, copies, skew_ms)
+        .transform(with_witnesses, batches, copies)
         .transform(with_sightings, facts.sightings)
         .transform(with_activity, skew_ms)
         .transform(with_index, facts.aborted_transactions, copies)

@@ -35,6 +35,35 @@ def open_transactions(runs: DataFrame, snapshots: DataFrame, copies: DataFrame) 
     )
 
 
+def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add `last_end`: the producer id's last marker, or of one that went with the log's start what snapshots know.
+
+    A snapshot's entry with nothing open and the epoch of a coordinator is of a marker below its offset: its epochs and
+    time. Which kind of marker it was it does not say.
+    """
+    unmarked = transactions.where("last_marker IS NULL").select(*KEY, "start_offset")
+    ends = (
+        snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .join(F.broadcast(unmarked), [*KEY], "inner")
+        .where("snapshot_offset <= start_offset")
+        .withColumns(
+            {
+                "base_offset": F.col("snapshot_offset") - 1,
+                "marker_type": F.lit(None).cast("string"),
+                "max_timestamp": within_calendar("timestamp"),
+            }
+        )
+        .groupBy(*KEY)
+        .agg(F.max(_marker()).alias("ended"))
+    )
+    return (
+        transactions.join(F.broadcast(ends), [*KEY], "left")
+        .withColumn("last_end", F.coalesce("last_marker", "ended"))
+        .drop("ended")
+    )
+
+
 def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     """One row per transaction that a marker ended in the chosen `copies` (`CompletedTxn`).
 

@@ -96,6 +96,15 @@ RULES: tuple[Rule, ...] = (
         "promised to be safe, never abort it')",
     ),
     Rule(
+        Cause.MARKER_LOST_COMMIT,
+        "commit_is_witnessed",
+        "A COMMIT marker in another partition closed data of the same producer id and epoch at the next epoch (KIP-890:"
+        " each transaction has an epoch of its own), and the marker is not here.",
+        (*OF_LOG, IS_LATE),
+        "concat('COMMITTED at ', iso_witness, ' by the marker at offset ', witness.base_offset, ' of ', witness.topic,"
+        " '-', witness.partition, ', which ended the same epoch of the producer id: never abort it')",
+    ),
+    Rule(
         Cause.STUCK_ONGOING,
         "is_ongoing AND is_past_timeout AND is_seen_by_coordinator",
         "Ongoing with this partition for longer than its own timeout plus padding, by a coordinator copied after the"
@@ -173,10 +182,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         Cause.LATE_WRITE_AFTER_END,
         "follows_own_marker",
-        "The producer id's previous marker here has the epoch of the open data.",
+        "The producer id's previous marker here has the epoch of the open data; a producer snapshot may be all that"
+        " remembers it.",
         OF_ABORT,
-        "concat('written after the ', last_marker.marker_type, ' marker at offset ', last_marker.base_offset, "
-        "' that had ended its transaction; coordinator: ', current.state)",
+        "concat('written after ', if(last_marker IS NULL, 'a marker that the producer snapshot remembers',"
+        " concat('the ', last_marker.marker_type, ' marker at offset ', last_marker.base_offset)),"
+        " ' that had ended its transaction; coordinator: ', current.state)",
     ),
     Rule(
         Cause.NEVER_ADDED,

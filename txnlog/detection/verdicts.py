@@ -37,8 +37,8 @@ CONDITIONS: dict[str, str] = {
     "is_two_phase": f"current.timeout_ms = {TWO_PHASE_COMMIT_TIMEOUT_MS}",
     "is_late": "as_of - last_activity > late_after_ms AND NOT is_two_phase",
     "is_young": "as_of - last_activity <= late_after_ms",
-    # The proof that nothing of this producer id is missing before the start: a marker of its own, or a snapshot that
-    # shows the same start.
+    # The proof that nothing of this producer id is missing before the start: its last end, or a snapshot that shows the
+    # same start.
     "snapshot_confirms": "snapshot_start_offset = start_offset",
     "is_damaged": "damaged_to > proven_from",
     "contradicts_snapshot": "(start_offset < snapshot_offset AND NOT snapshot_confirms)"
@@ -77,16 +77,16 @@ CONDITIONS: dict[str, str] = {
     # All that an epoch does not tell, brokers' clocks do, or the number of markers: those that closed data are of one
     # commit each.
     "commit_came": "is_of_later_epoch OR started_after > committed.timestamp"
-    " OR last_marker.producer_epoch > committed.epoch"
-    " OR (last_marker.producer_epoch = committed.epoch AND (committed.client_transaction_version >= 2"
-    " OR last_marker.max_timestamp > committed.timestamp + clock_skew_ms"
+    " OR last_end.producer_epoch > committed.epoch"
+    " OR (last_end.producer_epoch = committed.epoch AND (committed.client_transaction_version >= 2"
+    " OR last_end.max_timestamp > committed.timestamp + clock_skew_ms"
     " OR (closing_commits = commits_in_group"
     " AND (whole_from = 0 OR is_born_in_range OR whole_from < group_from - 2 * clock_skew_ms))))",
-    "marker_came": "is_listed AND (last_marker.producer_epoch > listing.prepared.epoch"
+    "marker_came": "is_listed AND (last_end.producer_epoch > listing.prepared.epoch"
     " OR started_after > listing.prepared.timestamp"
-    " OR (last_marker.producer_epoch = listing.prepared.epoch AND (listing.client_transaction_version >= 2"
-    " OR last_marker.max_timestamp >= listing.prepared.timestamp - clock_skew_ms)))",
-    "marker_is_below_log": "last_marker IS NULL AND log_start_offset > 0"
+    " OR (last_end.producer_epoch = listing.prepared.epoch AND (listing.client_transaction_version >= 2"
+    " OR last_end.max_timestamp >= listing.prepared.timestamp - clock_skew_ms)))",
+    "marker_is_below_log": "last_end IS NULL AND log_start_offset > 0"
     " AND NOT coalesce(coalesce(committed.timestamp, listing.prepared.timestamp) > appended_by + clock_skew_ms, false)",
     "ended_before_copy": "listing.prepared.ended_timestamp + clock_skew_ms < copy_from",
     "abort_is_missing": "listing.prepared.state = 'PrepareAbort' AND NOT marker_came",
@@ -94,16 +94,22 @@ CONDITIONS: dict[str, str] = {
     # committed, whatever became of the last.
     "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_below_log"
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
-    " AND (last_marker IS NULL OR last_marker.producer_epoch < committed.epoch"
-    " OR last_marker.max_timestamp < committed.timestamp - clock_skew_ms)",
+    " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
+    " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
     # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start.
-    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms AND (last_marker IS NOT NULL"
+    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms AND (last_end IS NOT NULL"
     " OR log_start_offset = 0 OR bounded_by + clock_skew_ms < committed.timestamp)",
+    # Its epoch was committed elsewhere, and it was not written after that, nor behind an end of its own here.
+    "commit_is_witnessed": "witness IS NOT NULL AND first_producer_epoch = producer_epoch"
+    " AND coalesce(last_end.producer_epoch <= producer_epoch, last_end IS NULL)"
+    " AND NOT coalesce(started_after > witness.max_timestamp, false)"
+    " AND (last_end IS NOT NULL OR log_start_offset = 0"
+    " OR witness.max_timestamp > appended_by + clock_skew_ms)",
     "is_expired": "is_known AND current.is_tombstone",
     "epoch_allowance": "if(coalesce(current.client_transaction_version, 0) >= 2, 2, 1)",
     "is_zombie": "is_known AND (NOT (current.producer_id = producer_id) OR current.producer_epoch >"
     " producer_epoch + if(current.state IN ('Empty', 'Ongoing'), 0, epoch_allowance))",
-    "follows_own_marker": "last_marker.producer_epoch = producer_epoch"
+    "follows_own_marker": "last_end.producer_epoch = producer_epoch"
     " AND coalesce(listing.client_transaction_version, 0) < 2",
     "is_not_listed_since": "is_known AND (NOT is_listed OR marker_came)",
 }
@@ -194,7 +200,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "late_after_ms": F.greatest("transaction_max_timeout_ms", own_timeout) + thresholds.padding_ms,
             "proven_from": F.when(
                 F.expr("coalesce(snapshot_start_offset = start_offset, false)"), F.col("snapshot_offset")
-            ).otherwise(F.coalesce("last_marker.base_offset", F.lit(-1))),
+            ).otherwise(F.coalesce("last_end.base_offset", F.lit(-1))),
         }
     ).withColumns(
         {
@@ -205,6 +211,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "iso_current_update": _iso("current.last_update_timestamp"),
             "iso_as_of": _iso("as_of"),
             "iso_committed": _iso("committed.timestamp"),
+            "iso_witness": _iso("witness.max_timestamp"),
             "iso_prepared": _iso("listing.prepared.timestamp"),
             "iso_ended": _iso("listing.prepared.ended_timestamp"),
             "damaged_to_text": F.expr(

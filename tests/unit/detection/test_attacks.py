@@ -9,6 +9,7 @@ from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
 DISCARDS = {"ABORT", "FENCE", "MOVE_COORDINATOR"}
 LISTED = "empty@50 ongoing@99[orders-0]"
 COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
+COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 
 
@@ -109,6 +110,26 @@ CASES = [
     attack(18, "the other copy ends before what is whole in this one", "abort(0, of=8)@70 data(1)@100",
            "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "HISTORY_COMPACTED UNDETERMINED",
            logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing@80[payments-0]"}),
+    # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
+    attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
+           "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
+                                            " commit(3, epoch=5)@103"}),
+    attack(18, "its epoch was aborted in another partition", "data(0, epoch=3)@100", COMPACTED,
+           "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 abort(1, epoch=4)@101"}),
+    attack(18, "another partition's COMMIT has its epoch: of which transaction does not follow", "data(0, epoch=3)@100",
+           COMPACTED, "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=3)@101"
+                                                              " data(2, epoch=4)@102 commit(3, epoch=4)@103"}),
+    attack(18, "a COMMIT at the next epoch closed data of that epoch: its client is older", "data(0, epoch=3)@100",
+           COMPACTED, "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=4)@100 commit(1, epoch=4)@101"}),
+    attack(18, "its client changed to version 2 within the epoch", "data(0, epoch=3)@100", COMPACTED,
+           "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@90 abort(1, epoch=3)@91"
+                                      " data(2, epoch=3)@100 commit(3, epoch=4)@101"}),
+    attack(18, "a COMMIT that closed nothing: of which epoch its transaction was does not follow", "data(0, epoch=4)@100",
+           COMPACTED, "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@89 commit(1, epoch=4)@90"
+                                                              " commit(2, epoch=5)@101"}),
+    attack(18, "a broker dates it after that COMMIT: never kept, never discarded",
+           "abort(0, of=8)@600 data(1, epoch=3)@601", "id(app, version=2) empty(epoch=3)@50", "SKEW UNDETERMINED",
+           logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),
@@ -126,6 +147,13 @@ CASES = [
     # 14: the producer's snapshot or a broker's time shows that data came after the end.
     attack(14, "a broker's time puts the data after the abort", "abort(0, of=8)@300 data(1)@301",
            f"{LISTED} prepare_abort@101 complete@101", "NEVER_ADDED ABORT"),
+    attack(14, "the snapshot remembers a marker that is later than the commit, which went with the log's start",
+           "segment(10) epochs(10, 10) snapshot(10, ended)@200 data(10)@300", f"{COMMITTED} ongoing@199[orders-0]"
+           " prepare_abort@200 complete@200", "LATE_WRITE_AFTER_END ABORT"),
+    attack(14, "the snapshot remembers a marker of that time: of the commit or of an administrator",
+           "segment(10) epochs(10, 10) snapshot(10, ended)@101 data(10)@300", COMMITTED, "SKEW UNDETERMINED"),
+    attack(14, "the last marker that the snapshot remembers is older than the commit",
+           "segment(10) epochs(10, 10) snapshot(10, ended)@60 data(10)@100", COMMITTED, "MARKER_LOST_COMMIT KEEP"),
     # 15: data that is certainly later than the commit.
     attack(15, "a recreated topic", "abort(0, of=8)@300 data(1)@301 abort(2, of=8)@302", COMMITTED, "NEVER_ADDED ABORT"),
     # 16: one marker from the future.
