@@ -55,13 +55,20 @@ def coordinator_coverage(
     0 where the log is whole from its start: the later one of what the first such record says and of its batch, as a
     Complete* record carries the time of its preparation (`TransactionMetadata.prepareComplete`), possibly long before
     it was appended. `certain_from_offset`: an id's record from there on is its current state, and nothing hides a
-    later one.
+    later one. `coordinator_as_of` and `coordinator_copy_from` (ms) are no later than the last record of a partition of
+    which fewer brokers have a copy than of another.
     """
     # A copy without an end is one that could not be opened: missing.
     logs = copies.where((F.col("topic") == COORDINATOR_TOPIC) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
         "partition", "coordinator_partition"
     )
-    broken = states.where("problem IS NOT NULL").groupBy(*PLACE).agg(F.max("offset").alias("broken"))
+    broken = states.groupBy(*PLACE).agg(
+        F.max(F.when(F.col("problem").isNotNull(), F.col("offset"))).alias("broken"),
+        F.max(written()).alias("latest_record"),
+    )
+    # The leader may be missing among them, and a follower that had fallen behind proves what it has and nothing more.
+    may_lack_leader = F.col("brokers") < F.max("brokers").over(Window.partitionBy("cluster"))
+    proven_to = F.when(may_lack_leader, F.coalesce("latest_record", F.lit(0)))
     end_is_missing = F.expr(f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}")
     damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
@@ -80,14 +87,13 @@ def coordinator_coverage(
             *PLACE,
             "whole_from_offset",
             "certain_from_offset",
-            F.col("as_of").alias("coordinator_as_of"),
+            F.least("as_of", proven_to).alias("coordinator_as_of"),
             F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),
             F.coalesce("copies_disagree", F.lit(False)).alias("copies_disagree"),
-            "copy_from",
-            "copy_to",
+            F.least("copy_from", proven_to).alias("coordinator_copy_from"),
+            F.col("copy_to").alias("coordinator_copy_to"),
         )
-        .withColumnsRenamed({"copy_from": "coordinator_copy_from", "copy_to": "coordinator_copy_to"})
     )
     first = (
         states.join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")

@@ -66,6 +66,7 @@ def chosen_copies(copies: DataFrame) -> DataFrame:
     return (
         copies.withColumn("rank", F.row_number().over(ranked))
         .withColumn("copies", F.count("*").over(everything).cast("int"))
+        .withColumn("brokers", F.size(F.collect_set("broker").over(everything)))
         .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
         .withColumn("lowest_base_offset", F.min("first_base_offset").over(everything))
         .withColumn("text_epoch", F.max(F.when(F.col("is_text"), F.col("last_leader_epoch"))).over(everything))

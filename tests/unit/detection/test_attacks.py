@@ -9,6 +9,7 @@ from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
 DISCARDS = {"ABORT", "FENCE", "MOVE_COORDINATOR"}
 LISTED = "empty@50 ongoing@99[orders-0]"
 COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
+LAGGING = {f"{COORDINATOR_TOPIC}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 
@@ -130,6 +131,20 @@ CASES = [
     attack(18, "a broker dates it after that COMMIT: never kept, never discarded",
            "abort(0, of=8)@600 data(1, epoch=3)@601", "id(app, version=2) empty(epoch=3)@50", "SKEW UNDETERMINED",
            logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
+    # Of one coordinator partition fewer brokers have a copy: perhaps of a follower that had fallen behind.
+    attack(19, "its leader's copy is missing: nothing in it is as late as the data", "data(0)@100", None,
+           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": "id(x1, of=8) empty@50"}),
+    attack(19, "its leader's copy is missing, and it is empty", "data(0)@100 plain(1)@100 abort(2, of=8)@101", None,
+           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": ""}),
+    attack(19, "its leader's copy is missing, and its last record is later than the data",
+           "data(0)@100 abort(1, of=8)@101", None, "COORDINATOR_UNKNOWN ABORT", coordinators=2,
+           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": "id(x1, of=8) empty@50 empty(epoch=1)@200"}),
+    attack(19, "Ongoing in a copy that may have fallen behind before its timeout", "data(0)@100 abort(1, of=8)@101", None,
+           "ONGOING WAIT", coordinators=2,
+           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@103"}),
+    attack(19, "Ongoing beyond its timeout in a copy that may have fallen behind", "data(0)@100 abort(1, of=8)@101", None,
+           "STUCK_ONGOING FENCE", coordinators=2,
+           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@110"}),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),
