@@ -14,7 +14,7 @@ python_trouble = $(shell \
 	  echo "$(PYTHON) is too old or does not run"; fi)
 venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo "missing")
 # JAVA_HOME may be a variable of make, which $(shell) does not hand on by itself.
-java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.java 2>&1 >/dev/null)
+java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel archive clean distclean
@@ -64,7 +64,7 @@ build/spark-%/.ready: pyproject.toml constraints.txt
 	@build/spark-$*/bin/pip install --quiet --disable-pip-version-check \
 		--constraint build/spark-$*/constraints.txt --editable '.[spark]' hypothesis pytest werkzeug \
 		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
-	@build/spark-$*/bin/python -m txnlog.jars >/dev/null
+	@build/spark-$*/bin/python -m txnlog.spark.jars >/dev/null
 	@touch $@
 
 simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose truth is known; half an hour; ARGS="--seed 7"
@@ -90,7 +90,7 @@ wheel: $(READY) ## dist/txnlog-*.whl
 	$(BIN)/python -m build --wheel --no-isolation
 
 archive: $(READY) ## make what setup makes, too: an archive of Spark's classes, 200 MB, as a run takes a third longer without
-	$(BIN)/python -m txnlog.archive
+	$(BIN)/python -m txnlog.spark.archive
 
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
@@ -106,7 +106,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt lists: a few minutes, once"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' \
 		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
-	@$(BIN)/python -m txnlog.jars >/dev/null
+	@$(BIN)/python -m txnlog.spark.jars >/dev/null
 	@echo "keeping Spark's classes as Java wants them: a minute and a half, once"
-	@$(BIN)/python -m txnlog.archive >/dev/null || echo "make: it works without, and each run takes a third longer" >&2
+	@$(BIN)/python -m txnlog.spark.archive >/dev/null || echo "make: it works without, and each run takes a third longer" >&2
 	@touch $@

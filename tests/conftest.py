@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from tests.object_store import Store
 from tests.quick_spark import QUICK
-from txnlog.session import session
-from txnlog.sources.object_store import _store
+from txnlog.dump.object_store import _store
+from txnlog.spark.session import session
 
 # A machine that is busy is no failure.
 settings.register_profile("txnlog", deadline=None)

@@ -20,14 +20,14 @@ from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.facts import LOG_DIR_SCHEMA, log_dir_row
+from txnlog.dump.inventory import DumpFile, Inventory, inventory
 from txnlog.format.coordinator import TOPIC
-from txnlog.schema import arrow_schema, spark_schema
-from txnlog.settle import local_frame, settled
+from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
-from txnlog.sources.inventory import DumpFile, Inventory, inventory
 from txnlog.sources.logs import LogFiles
 from txnlog.sources.rows import ReplayRow
+from txnlog.spark.schema import arrow_schema, spark_schema
+from txnlog.spark.settle import local_frame, settled
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]

@@ -16,10 +16,10 @@ from tests.logs_in_words import MINUTE, START
 from tests.replay_rows import replay_rows
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.schema import spark_schema
-from txnlog.settle import settled
 from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpSource, EvidenceSource
 from txnlog.sources.rows import BatchRow
+from txnlog.spark.schema import spark_schema
+from txnlog.spark.settle import settled
 
 
 def name_of(source: type[DumpSource]) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.writer import segment
-from txnlog.schema import arrow_schema
-from txnlog.sources import text_stream
+from txnlog.dump import text_stream
+from txnlog.dump.inventory import DumpFile, inventory
 from txnlog.sources.data_sources import DumpSource, EvidenceSource, Task
 from txnlog.sources.evidence import FILE, PIECES
 from txnlog.sources.files import dump_file_rows, rows_of_pieces
-from txnlog.sources.inventory import DumpFile, inventory
 from txnlog.sources.rows import DumpFileRow
+from txnlog.spark.schema import arrow_schema
 
 Row = dict[str, Any]
 BYTES = ("bytes_parsed", "bytes_tail", "bytes_damaged", "bytes_skipped")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.quick_spark import QUICK
-from txnlog.session import session
+from txnlog.spark.session import session
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from txnlog.session import SMALL, Setting
+from txnlog.spark.session import SMALL, Setting
 
 QUICK: dict[str, Setting] = {"spark.master": "local[2]", **SMALL}

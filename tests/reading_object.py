@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from txnlog.sources.inventory import DumpFile, FileKind
-from txnlog.sources.opener import opened_segment
+from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.opener import opened_segment
 from txnlog.sources.segments import Level, segment_batches
 
 file = DumpFile(sys.argv[1], "orders-0/0.log", ".", FileKind.SEGMENT, 0, 0, "c", "1", "orders", 0, 0)

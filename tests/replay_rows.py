@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from txnlog.format.dump_text import NOT_PRINTED
-from txnlog.schema import arrow_schema
+from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.evidence import MARKER_TYPES, EvidenceRows
 from txnlog.sources.files import WRITTEN_BY_BROKERS
 from txnlog.sources.groups import NO_MARKER, Batches, Numbers
-from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import BatchRow, ReplayRow
 from txnlog.sources.runs import NONE, Sums
+from txnlog.spark.schema import arrow_schema
 
 Row = Mapping[str, Any]
 SEQUENCES = ("base_sequence", "base_offset", "last_offset")

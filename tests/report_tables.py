@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from txnlog.schema import arrow_schema
+from txnlog.spark.schema import arrow_schema
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from txnlog.schema import arrow_schema
+from txnlog.spark.schema import arrow_schema
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     COORDINATOR_STATES,

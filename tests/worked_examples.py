@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, detected
 from tests.quick_spark import QUICK
 from txnlog.detection.causes import ACTION_OF, Action, Cause
-from txnlog.session import session
+from txnlog.spark.session import session
 
 PAGE = Path(__file__).parents[1] / "docs/examples.md"
 LISTED = "empty@50 ongoing@99[orders-0]"

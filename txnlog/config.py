@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
-from txnlog.format.dump_text import topic_partition as named_partition
 from txnlog.times import instant_ms, milliseconds
 
 

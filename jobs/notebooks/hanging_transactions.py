@@ -34,10 +34,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.config import detect_options
-from txnlog.job import run
+from txnlog.job.main import run
 from txnlog.report import charts, contents, coverage, nights, overview
-from txnlog.session import session
 from txnlog.sources import reading
+from txnlog.spark.session import session
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 IN_DATABRICKS = "DATABRICKS_RUNTIME_VERSION" in os.environ

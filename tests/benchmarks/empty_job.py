@@ -6,8 +6,8 @@ import sys
 from contextlib import nullcontext
 from unittest.mock import patch
 
-from txnlog import archive
-from txnlog.session import session
+from txnlog.spark import archive
+from txnlog.spark.session import session
 
 WITHOUT_ARCHIVE = "without-archive"
 

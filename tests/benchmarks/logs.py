@@ -23,8 +23,8 @@ from tests.benchmarks.segments import Layout, dump_of
 from tests.benchmarks.text import printed, ratio, read_evidence, seconds
 from tests.kafka.judge import NEWEST, java_of
 from tests.writer import CODECS
+from txnlog.dump.opener import opened_segment
 from txnlog.format.scan import scan
-from txnlog.sources.opener import opened_segment
 
 JOB = "tests.benchmarks.text_job"
 EMPTY_JOB = "tests.benchmarks.empty_job"

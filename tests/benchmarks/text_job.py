@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from txnlog.session import session
 from txnlog.sources import reading
+from txnlog.spark.session import session
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from txnlog import cli
 from txnlog.config import detect_options
-from txnlog.job import run
-from txnlog.session import session
+from txnlog.job.main import run
+from txnlog.spark.session import session
 
 
 def run_jobs(spark: SparkSession, jobs: list[dict[str, Any]]) -> None:

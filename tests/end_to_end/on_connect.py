@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.facts import facts_of
-from txnlog.session import SMALL_PLANS
-from txnlog.settle import settled
+from txnlog.dump.inventory import inventory
+from txnlog.job.facts import facts_of
 from txnlog.sources import reading
-from txnlog.sources.inventory import inventory
+from txnlog.spark.session import SMALL_PLANS
+from txnlog.spark.settle import settled
 
 dump = sys.argv[1]
 builder = SparkSession.builder.remote("local[2]")

@@ -13,7 +13,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from txnlog.report.reading import rows
-from txnlog.session import IS_SMALL, SMALL
+from txnlog.spark.session import IS_SMALL, SMALL
 from txnlog.tables.layout import RUNS, TABLES, Root, Table
 
 JOB = Path(__file__).with_name("job_process.py")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.damaged_dumps import rows_of
-from txnlog.sources.inventory import inventory
+from txnlog.dump.inventory import inventory
 
 
 def address_space() -> int:

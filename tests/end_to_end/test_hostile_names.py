@@ -20,7 +20,7 @@ from tests.writer import put
 from txnlog import cli
 from txnlog.commands.detect import print_outcome
 from txnlog.config import DetectOptions, detect_options
-from txnlog.job import Outcome, run
+from txnlog.job.main import Outcome, run
 from txnlog.report import find_hanging
 from txnlog.report.reading import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TABLES, TRANSACTIONAL_IDS, Root

@@ -15,7 +15,7 @@ from tests.end_to_end.processes import contents, start
 from tests.small_dumps import DAY, FIRST_PRODUCER_ID, small_dump
 from tests.writer import NOW
 from txnlog.config import detect_options
-from txnlog.job import run
+from txnlog.job.main import run
 from txnlog.report.reading import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, Root
 from txnlog.tables.lock import only_writer

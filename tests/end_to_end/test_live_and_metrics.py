@@ -18,7 +18,7 @@ from txnlog.cli import main
 from txnlog.commands.parser import COMMANDS
 from txnlog.config import detect_options
 from txnlog.errors import TableError
-from txnlog.job import run
+from txnlog.job.main import run
 from txnlog.report.abort_list import open_candidates
 from txnlog.report.reading import rows
 from txnlog.tables.append import append

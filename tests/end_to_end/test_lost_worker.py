@@ -15,9 +15,9 @@ from tests.end_to_end.processes import contents, start
 from tests.end_to_end.spark_cluster import SETTINGS, Cluster, spark_cluster
 from tests.small_dumps import Hanging, small_dump
 from txnlog.config import detect_options
-from txnlog.jars import delta_jars
-from txnlog.job import run
-from txnlog.session import LOCAL
+from txnlog.job.main import run
+from txnlog.spark.jars import delta_jars
+from txnlog.spark.session import LOCAL
 
 pytestmark = pytest.mark.faults
 

@@ -14,7 +14,7 @@ from tests.end_to_end.processes import contents, start
 from tests.small_dumps import DAY, FIRST_PRODUCER_ID, small_dump
 from tests.writer import NOW
 from txnlog.config import detect_options
-from txnlog.job import run
+from txnlog.job.main import run
 
 UNLIMITED = 1 << 40
 # The first commit of a table is larger than the one, the rows of a night are larger than the other.

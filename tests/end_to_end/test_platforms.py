@@ -13,10 +13,10 @@ import pytest
 
 from tests.end_to_end.processes import contents
 from tests.end_to_end.spark_cluster import SETTINGS, spark_cluster
-from txnlog.jars import delta_jars
 from txnlog.report import find_hanging
-from txnlog.session import SMALL_PLANS
 from txnlog.sources.data_sources import SOURCES
+from txnlog.spark.jars import delta_jars
+from txnlog.spark.session import SMALL_PLANS
 from txnlog.tables.layout import Root
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def test_the_wheel_brings_no_spark(wheel: Path) -> None:
         (metadata,) = [name for name in content.namelist() if name.endswith("METADATA")]
         required = [line for line in content.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
         assert not [line for line in required if ("spark" in line or "pandas" in line) and "extra ==" not in line]
-        assert "txnlog/conf/log4j2.properties" in content.namelist()
+        assert "txnlog/spark/conf/log4j2.properties" in content.namelist()
 
 
 def submitted(wheel: Path, folder: Path, master: str, **settings: object) -> subprocess.CompletedProcess[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import txnlog.ahead
-import txnlog.job
+import txnlog.job.ahead
+import txnlog.job.main
 from tests.small_dumps import small_dump
 from txnlog.config import DetectOptions
 from txnlog.sources.reading import evidence_here
@@ -39,9 +39,9 @@ def test_segments_are_read_while_spark_starts(
             segment.unlink()
         return spark
 
-    (by_spark,) = txnlog.job.run(spark, options("by-spark")).runs
-    monkeypatch.setattr(txnlog.ahead, "evidence_here", evidence)
-    monkeypatch.setattr(txnlog.job, "starts_here", lambda: True)
-    (ahead,) = txnlog.job.run_in(start, options("ahead")).runs
+    (by_spark,) = txnlog.job.main.run(spark, options("by-spark")).runs
+    monkeypatch.setattr(txnlog.job.ahead, "evidence_here", evidence)
+    monkeypatch.setattr(txnlog.job.main, "starts_here", lambda: True)
+    (ahead,) = txnlog.job.main.run_in(start, options("ahead")).runs
     assert {name: ahead[name] for name in FOUND} == {name: by_spark[name] for name in FOUND}
     assert by_spark["abort_candidates"]

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from tests.writer import ABORT, marker
 from txnlog.config import detect_options
+from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
-from txnlog.job import run
+from txnlog.job.main import run
 from txnlog.report import abort_list, explain, find_hanging, producers, transactions
 from txnlog.report.reading import rows
-from txnlog.sources.manifest import NAME as MANIFEST
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     DUMP_FILES,

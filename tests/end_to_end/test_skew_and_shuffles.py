@@ -17,11 +17,11 @@ from txnlog.config import DetectOptions
 from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.facts import facts_of
+from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState
-from txnlog.session import IS_SMALL
-from txnlog.settle import settled
-from txnlog.sources.inventory import inventory
+from txnlog.job.facts import facts_of
+from txnlog.spark.session import IS_SMALL
+from txnlog.spark.settle import settled
 
 MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1

@@ -20,7 +20,7 @@ from recipes import Recipe
 from tests.kafka.answers import Answer, answers
 from tests.kafka.trials import PADDING_MS, RELEASES, TRIALS, WAIT_SECONDS
 from txnlog.config import detect_options
-from txnlog.job import run
+from txnlog.job.main import run
 from txnlog.report.reading import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, Root
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster import jars
 
-from txnlog.java import java
+from txnlog.spark.java import java
 
 SOURCES = Path(__file__).parent / "judge"
 OLDEST, NEWEST = "3.5.2", "4.3.0"

@@ -24,11 +24,11 @@ from tests.writer import (
     record,
     segment,
 )
+from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.local import LocalSegment
 from txnlog.format.coordinator import TOPIC
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
-from txnlog.sources.inventory import DumpFile, FileKind, inventory
-from txnlog.sources.local import LocalSegment
 from txnlog.sources.segments import Level, segment_batches
 
 pytestmark = pytest.mark.kafka

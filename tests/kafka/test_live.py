@@ -18,16 +18,16 @@ from tests.kafka.conftest import Aborted, Judged
 from tests.kafka.trials import PADDING_MS
 from txnlog.cli import main
 from txnlog.config import detect_options
+from txnlog.dump.inventory import inventory
 from txnlog.errors import ClusterError
-from txnlog.facts import facts_of
-from txnlog.job import run
+from txnlog.job.facts import facts_of
+from txnlog.job.main import run
 from txnlog.live.cluster import LiveCluster
 from txnlog.live.coordinators import coordinator_logs
 from txnlog.live.facts import BROKER
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verify import verifications
 from txnlog.report.reading import rows
-from txnlog.sources.inventory import inventory
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 
 pytestmark = pytest.mark.kafka

@@ -23,10 +23,10 @@ from txnlog.detection.copies import chosen_copies, partition_copies
 from txnlog.detection.impact import held_back
 from txnlog.detection.producers import producer_states
 from txnlog.detection.replay import ended_transactions, open_transactions
-from txnlog.schema import spark_schema
-from txnlog.settle import settled
 from txnlog.sources import reading
 from txnlog.sources.rows import ReplayRow
+from txnlog.spark.schema import spark_schema
+from txnlog.spark.settle import settled
 
 pytestmark = pytest.mark.kafka
 COUNT = int(os.environ.get("LOGS", "10000"))

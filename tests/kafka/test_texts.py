@@ -14,12 +14,12 @@ from tests.benchmarks.segments import Layout, write_segment
 from tests.benchmarks.text import printed
 from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
-from txnlog.facts import facts_of
-from txnlog.job import run
+from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.text_stream import SPLIT, parts
+from txnlog.job.facts import facts_of
+from txnlog.job.main import run
 from txnlog.report.reading import rows
-from txnlog.sources.inventory import FileKind, inventory
 from txnlog.sources.summary import NOTHING_FOLLOWS
-from txnlog.sources.text_stream import SPLIT, parts
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka

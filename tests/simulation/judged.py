@@ -19,7 +19,7 @@ from tests.detection_cases import Sighting, detected
 from tests.quick_spark import QUICK
 from tests.simulation.cluster import MINUTE, PARTITIONS, TIMEOUT_MS, Fate
 from tests.simulation.dumps import Dump, dumps_of
-from txnlog.session import session
+from txnlog.spark.session import session
 
 LATE_MS = 20 * MINUTE
 UNDECIDED, WAIT = "UNDETERMINED", "WAIT"

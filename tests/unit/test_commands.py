@@ -19,7 +19,7 @@ from txnlog.commands.command import Command
 from txnlog.commands.parser import COMMANDS, SHELLS, parser
 from txnlog.commands.terminal import left_behind, numbered
 from txnlog.config import DetectOptions
-from txnlog.steps import steps_of
+from txnlog.job.steps import steps_of
 from txnlog.tables.layout import COORDINATOR_STATES
 
 

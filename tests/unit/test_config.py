@@ -10,7 +10,7 @@ from txnlog.cli import main
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.verdicts import Thresholds
 from txnlog.errors import OptionError
-from txnlog.facts import DEFAULT_MAX_TIMEOUT_MS
+from txnlog.job.facts import DEFAULT_MAX_TIMEOUT_MS
 
 
 def test_what_is_given_wins_over_the_file(tmp_path: Path) -> None:

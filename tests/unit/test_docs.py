@@ -16,7 +16,7 @@ from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, detect_options, read_config
 from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
 from txnlog.detection.verdicts import RULES
-from txnlog.sources.manifest import read_manifest
+from txnlog.dump.manifest import read_manifest
 from txnlog.tables.layout import TABLES, columns_of
 
 ROOT = Path(__file__).parents[2]

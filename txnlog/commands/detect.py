@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from txnlog.commands.command import EXIT_CODES, Command
 from txnlog.commands.terminal import progress
 from txnlog.config import OPTIONS, DetectOptions, detect_options
+from txnlog.dump.opener import dump_root
 from txnlog.errors import SparkError
+from txnlog.job.steps import steps_of
 from txnlog.report.output import printable
-from txnlog.sources.opener import dump_root
-from txnlog.steps import steps_of
 from txnlog.tables.layout import Root
 
 if TYPE_CHECKING:
-    from txnlog.job import Outcome
+    from txnlog.job.main import Outcome
 
 # So many are printed; the inventory of the dump has all.
 LINKS_NAMED = 5
-# Read by txnlog/conf/log4j2.properties.
+# Read by txnlog/spark/conf/log4j2.properties.
 SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
 
 
@@ -54,9 +54,9 @@ def _run(parsed: argparse.Namespace) -> None:
 
 
 def _outcome(options: DetectOptions) -> Outcome:
-    from txnlog.job import run_in
-    from txnlog.session import session
-    from txnlog.spark_errors import SPARK_ERRORS, cause_of
+    from txnlog.job.main import run_in
+    from txnlog.spark.session import session
+    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
 
     # PySpark logs each of its errors once more, with the whole stack.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from txnlog.format.dump_text import NOT_PRINTED
+from txnlog.dump_log.dump_text import NOT_PRINTED
 
 # Kafka writes no other control batches within a transaction.
 IS_MARKER = f"(marker_type IS NOT NULL OR (is_transactional AND coalesce(control_type, '') = '{NOT_PRINTED}'))"

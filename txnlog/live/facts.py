@@ -10,16 +10,16 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from txnlog.detection.pipeline import Facts
+from txnlog.dump.inventory import FileKind, LogDir
+from txnlog.dump.manifest import CopyTime
 from txnlog.format.coordinator import TOPIC
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
-from txnlog.schema import arrow_schema
-from txnlog.settle import frame_of, local_frame
 from txnlog.sources.coordinator import NULLS, decoded, state_batches
-from txnlog.sources.inventory import FileKind, LogDir
-from txnlog.sources.manifest import CopyTime
 from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
+from txnlog.spark.schema import arrow_schema
+from txnlog.spark.settle import frame_of, local_frame
 
 # No folder of a dump looks like these; of copies that are alike, the first by broker is believed: this one.
 BROKER, LOG_DIR = "(live)", "//live"

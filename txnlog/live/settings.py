@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from txnlog.config import DetectOptions
+from txnlog.dump.inventory import UNNAMED, Inventory
 from txnlog.errors import ClusterError, OptionError
 from txnlog.format.coordinator import TOPIC
 from txnlog.live.client_properties import client_settings
 from txnlog.live.cluster import LiveCluster, Topic
-from txnlog.sources.inventory import UNNAMED, Inventory
 
 LOG = logging.getLogger("txnlog")
 TIMEOUT_S = 30.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from txnlog.dump.inventory import NOT_READ
 from txnlog.report.advice import urgency
 from txnlog.report.reading import rows
-from txnlog.sources.inventory import NOT_READ
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:

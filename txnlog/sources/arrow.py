@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from txnlog.schema import arrow_schema
-from txnlog.sources.inventory import DumpFile
+from txnlog.dump.inventory import DumpFile
+from txnlog.spark.schema import arrow_schema
 
 ROWS_PER_BATCH = 32_768
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from txnlog.dump.inventory import DumpFile
 from txnlog.errors import FormatError
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END, RecordBatchHeader
@@ -19,10 +20,9 @@ from txnlog.format.coordinator_batches import TopicPartitions, UsualRecords, usu
 from txnlog.format.record import Record, records
 from txnlog.format.scan import Run, scan
 from txnlog.format.structure import fields
-from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import place_of, record_batch, record_batches
-from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import TransactionStateRow
+from txnlog.spark.schema import arrow_schema
 
 NAMES = tuple(field.name for field in fields(TransactionStateRow))
 NULLS: dict[str, Any] = dict.fromkeys(NAMES)

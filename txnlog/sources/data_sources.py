@@ -15,10 +15,13 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from txnlog.dump.inventory import DumpFile, FileKind, Inventory, inventory
+from txnlog.dump.opener import dump_root, opened_segment
+from txnlog.dump.shared_listing import listed
+from txnlog.dump.text_stream import parts
+from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.format.dump_text import topic_partition as named_partition
-from txnlog.schema import spark_schema
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.evidence import EvidenceRow
 from txnlog.sources.files import (
@@ -27,9 +30,7 @@ from txnlog.sources.files import (
     dump_file_rows,
     producer_snapshot_rows,
 )
-from txnlog.sources.inventory import DumpFile, FileKind, Inventory, inventory
 from txnlog.sources.logs import LogFiles, evidence, logs
-from txnlog.sources.opener import dump_root, opened_segment
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     BatchRow,
@@ -39,9 +40,8 @@ from txnlog.sources.rows import (
     TransactionStateRow,
 )
 from txnlog.sources.segments import Level, segment_batches
-from txnlog.sources.shared_listing import listed
 from txnlog.sources.text import text_aborted, text_batches, text_snapshots, text_states
-from txnlog.sources.text_stream import parts
+from txnlog.spark.schema import spark_schema
 
 BYTES_PER_TASK = 256 << 20
 FILES_PER_TASK = 2_000

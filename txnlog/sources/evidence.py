@@ -8,22 +8,22 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from txnlog.dump.inventory import DumpFile
+from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.format import batch as wire
 from txnlog.format.batch import LENGTH_END
 from txnlog.format.control import ControlType
 from txnlog.format.control_batches import Controls
-from txnlog.format.dump_text import NOT_PRINTED
 from txnlog.format.scan import Run
 from txnlog.format.structure import TEXT, Wire, joined
-from txnlog.schema import arrow_schema
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers
-from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
 from txnlog.sources.runs import NONE, Sums
 from txnlog.sources.segments import MARKER_NAMES
 from txnlog.sources.text_batches import KINDS, NULL, TextBatches
 from txnlog.sources.text_pieces import Piece
+from txnlog.spark.schema import arrow_schema
 
 
 class StateRow(NamedTuple):

@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from txnlog.dump.inventory import METADATA_TOPIC, DumpFile, FileKind
+from txnlog.dump.listing import unreadable
+from txnlog.dump.opener import opened_segment, small_content
 from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
 from txnlog.format.control_batches import Controls
@@ -21,9 +24,6 @@ from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entr
 from txnlog.format.structure import fields, native, packed
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
-from txnlog.sources.inventory import METADATA_TOPIC, DumpFile, FileKind
-from txnlog.sources.listing import unreadable
-from txnlog.sources.opener import opened_segment, small_content
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, summed_up
 from txnlog.sources.text import printed_files

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import offset_checkpoints
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
@@ -23,8 +25,6 @@ from txnlog.sources.files import (
     unread_row,
 )
 from txnlog.sources.groups import EARLIEST
-from txnlog.sources.inventory import DumpFile, FileKind
-from txnlog.sources.opener import small_content
 from txnlog.sources.runs import Sums
 from txnlog.sources.text import text_states
 from txnlog.sources.text_batches import TextBatches

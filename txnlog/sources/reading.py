@@ -11,9 +11,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.errors import DumpError
-from txnlog.schema import arrow_schema
-from txnlog.settle import frame_of
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource
+from txnlog.spark.schema import arrow_schema
+from txnlog.spark.settle import frame_of
 
 _SOURCE_OF: dict[str, type[DumpSource]] = {source.short_name: source for source in SOURCES}
 _sessions: WeakSet[SparkSession] = WeakSet()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from txnlog.dump.inventory import DumpFile
 from txnlog.format import batch as wire
 from txnlog.format.batch import CODECS, LENGTH_END
 from txnlog.format.checksum import Segment
@@ -18,7 +19,6 @@ from txnlog.format.control_batches import Controls, controls
 from txnlog.format.headers import NAMES, Headers
 from txnlog.format.scan import Kind, Run, Stretch, scan
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
-from txnlog.sources.inventory import DumpFile
 from txnlog.sources.rows import BatchRow
 
 MARKER_NAMES = frozenset(marker.name for marker in MARKERS)

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from txnlog.dump.inventory import KIND_OF_ENDING, DumpFile, FileKind
+from txnlog.dump.text_stream import Section, printed_name, sections
+from txnlog.dump_log import dump_text
+from txnlog.dump_log.dump_text import CoordinatorRecord, Heading, is_dump_text
+from txnlog.dump_log.labelled import Labelled, Lines
 from txnlog.errors import DumpError, FormatError
-from txnlog.format import dump_text
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.format.dump_text import CoordinatorRecord, Heading, is_dump_text
-from txnlog.format.labelled import Labelled, Lines
 from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
 from txnlog.format.structure import packed
 from txnlog.format.transaction_index import AbortedTransaction
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.coordinator import NULLS as NO_STATE
 from txnlog.sources.coordinator import state_batches, state_columns
-from txnlog.sources.inventory import KIND_OF_ENDING, DumpFile, FileKind
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
-from txnlog.sources.text_stream import Section, printed_name, sections
 
 OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.format import dump_text
+from txnlog.dump.text_stream import LONGEST_LINE, Section
+from txnlog.dump_log import dump_text
+from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.dump_log.labelled import Flags, Integers, Labelled, Lines
 from txnlog.format.batch import CODECS, HEADER_SIZE, NO_PRODUCER_ID, TOO_LARGE_OFFSET
 from txnlog.format.control_batches import UNREADABLE
-from txnlog.format.dump_text import NOT_PRINTED
-from txnlog.format.labelled import Flags, Integers, Labelled, Lines
-from txnlog.sources.text_stream import LONGEST_LINE, Section
 
 _MARKERS = ("COMMIT", "ABORT")
 CODEC_NAMES = [*CODECS, "unknown"]

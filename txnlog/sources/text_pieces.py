@@ -11,8 +11,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from txnlog.dump.inventory import AN_INDEX, FileKind
 from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.sources.inventory import AN_INDEX, FileKind
 from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary
 from txnlog.sources.text import OUT_OF_PLACE
 

@@ -12,10 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.text_stream import Section
+from txnlog.dump_log import dump_text
+from txnlog.dump_log.labelled import Flags, Lines
 from txnlog.errors import FormatError
-from txnlog.format import dump_text
-from txnlog.format.labelled import Flags, Lines
-from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.summary import add_offsets
 from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
 from txnlog.sources.text_batches import TextBatches, batches, chunks
@@ -26,7 +27,6 @@ from txnlog.sources.text_pieces import (
     Piece,
     not_where_expected,
 )
-from txnlog.sources.text_stream import Section
 
 
 class _Segment:

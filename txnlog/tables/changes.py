@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.format.dump_text import NOT_PRINTED
+from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
 
 PARTITION = ("cluster", "topic", "partition")

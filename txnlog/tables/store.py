@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 
 import txnlog
 from txnlog.errors import TableError
-from txnlog.schema import arrow_schema, spark_schema
-from txnlog.settle import nullable
-from txnlog.spark_errors import SPARK_ERRORS, cause_of
+from txnlog.spark.schema import arrow_schema, spark_schema
+from txnlog.spark.settle import nullable
+from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.changes import DELETE, OPERATION
 from txnlog.tables.layout import (
     CHECK,

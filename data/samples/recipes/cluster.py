@@ -31,9 +31,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from protocol import Client
 
-from txnlog import ivy
-from txnlog.ivy import Artifact, Excluded
-from txnlog.java import java
+from txnlog.spark import ivy
+from txnlog.spark.ivy import Artifact, Excluded
+from txnlog.spark.java import java
 
 HOST = "127.0.0.1"
 # Each is tried once. They lie below those that outgoing connections are given: a broker that starts again has its back.

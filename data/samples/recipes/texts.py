@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cluster import LEFT_OUT, LOGGING, REPOSITORY, jars, java_executable
 
-from txnlog import ivy
-from txnlog.ivy import Artifact
+from txnlog.spark import ivy
+from txnlog.spark.ivy import Artifact
 
 LOG = logging.getLogger("texts")
 TEXTS = REPOSITORY / "tests" / "texts"

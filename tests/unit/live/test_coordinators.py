@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from txnlog.config import detect_options
+from txnlog.dump.inventory import UNNAMED, Inventory, LogDir
 from txnlog.errors import ClusterError, OptionError
 from txnlog.live.coordinators import Consumed, PartitionLog
 from txnlog.live.settings import ClusterSettings, live_cluster, with_live_settings
-from txnlog.sources.inventory import UNNAMED, Inventory, LogDir
 
 LIVE = ClusterSettings("X", 60_000, 7)
 

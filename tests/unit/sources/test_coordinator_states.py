@@ -11,13 +11,13 @@ import pytest
 from tests import golden
 from tests.coordinator_writer import coordinator_key, coordinator_record, coordinator_value
 from tests.writer import CODECS, Bytes, batch, compressed, data, marker, message, record
+from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TransactionState
-from txnlog.schema import arrow_schema
 from txnlog.sources import coordinator
 from txnlog.sources.coordinator import coordinator_states
-from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import TransactionStateRow
+from txnlog.spark.schema import arrow_schema
 
 FILE = DumpFile("", "b1/s/0.log", "b1", FileKind.SEGMENT, 0, 0, "c", "1", "__transaction_state", 10, 0)
 # Belongs to partition 10 of 50, as Java says.

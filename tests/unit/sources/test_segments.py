@@ -22,11 +22,11 @@ from tests.writer import (
     record,
     segment,
 )
-from txnlog.schema import arrow_schema
-from txnlog.sources.inventory import DumpFile, FileKind, inventory
-from txnlog.sources.local import LocalSegment
+from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.local import LocalSegment
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level, segment_batches
+from txnlog.spark.schema import arrow_schema
 
 FILE = DumpFile("", "b1/orders-3/0.log", "b1", FileKind.SEGMENT, 0, 0, "c", "1", "orders", 3, 0)
 

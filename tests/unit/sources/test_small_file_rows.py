@@ -11,10 +11,10 @@ import pytest
 from tests import golden
 from tests.file_rows import rows, values
 from tests.writer import checkpoint, put
-from txnlog.schema import arrow_schema
+from txnlog.dump.inventory import DumpFile, inventory
 from txnlog.sources.files import aborted_transaction_rows, checkpoint_rows, producer_snapshot_rows
-from txnlog.sources.inventory import DumpFile, inventory
 from txnlog.sources.rows import CheckpointRow
+from txnlog.spark.schema import arrow_schema
 
 CONTENTS = {
     "orders-0/00000000000000000006.snapshot": golden.SNAPSHOT,

@@ -13,15 +13,15 @@ import pytest
 
 from tests.file_rows import rows_below, rows_in_parts
 from tests.replay_rows import batches_of_rows
-from txnlog.schema import arrow_schema
-from txnlog.sources import text_stream
+from txnlog.dump import text_stream
+from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.sources.data_sources import DumpFilesSource, EvidenceSource
 from txnlog.sources.evidence import FILE, SUMS, batches_of_text
-from txnlog.sources.inventory import DumpFile, FileKind
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text import printed_files, text_batches
 from txnlog.sources.text_batches import batches, chunks
+from txnlog.spark.schema import arrow_schema
 
 TEXTS = Path(__file__).parents[2] / "texts"
 RELEASES = sorted(path.name for path in TEXTS.iterdir())

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from tests.file_rows import rows_below, rows_in_parts
+from txnlog.dump import text_stream
 from txnlog.errors import DumpError, OptionError
-from txnlog.sources import text_batches, text_stream
+from txnlog.sources import text_batches
 from txnlog.sources.data_sources import BatchesSource, DumpFilesSource, ProducerSnapshotsSource, TransactionStatesSource
 from txnlog.sources.summary import NOTHING_FOLLOWS
 

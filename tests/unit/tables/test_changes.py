@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from txnlog.schema import spark_schema
+from txnlog.spark.schema import spark_schema
 from txnlog.tables.changes import OPERATION, UPSERT, candidate_changes
 from txnlog.tables.rows import AbortCandidateRow, OpenTransactionRow
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from txnlog.job.latest_dump import renew
 from txnlog.report.reading import rows
-from txnlog.schema import spark_schema
-from txnlog.snapshots import renew
+from txnlog.spark.schema import spark_schema
 from txnlog.tables.layout import PRODUCER_STATES, Root
 from txnlog.tables.rows import ProducerStateRow
 from txnlog.tables.store import Store

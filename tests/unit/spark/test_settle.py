@@ -1,0 +1,63 @@
+"""Rows that pass through the driver are all there behind it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+from txnlog.spark.settle import frame_of, local_frame, settled, settled_unless_empty
+
+SCHEMA = pa.schema([("number", pa.int64())])
+
+
+def pieces(sizes: tuple[int, ...]) -> list[pa.RecordBatch]:
+    first = [sum(sizes[:index]) for index in range(len(sizes))]
+    return [
+        pa.record_batch([pa.array(range(start, start + size), pa.int64())], SCHEMA)
+        for start, size in zip(first, sizes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(), *product((0, 1, 2), repeat=3)])
+def test_no_row_is_lost_behind_an_empty_piece(spark: SparkSession, sizes: tuple[int, ...]) -> None:
+    found = frame_of(spark, pieces(sizes), SCHEMA)
+    assert [row.number for row in found.collect()] == list(range(sum(sizes)))
+
+
+def test_rows_of_partitions_that_are_partly_empty_are_settled(spark: SparkSession) -> None:
+    frame = spark.range(0, 100, 1, 10).where("id % 30 = 29")
+    assert [row.id for row in settled(frame).collect()] == [29, 59, 89]
+    assert settled(frame.where("id < 0")).collect() == []
+
+
+def test_what_sparks_schema_says_of_a_column_is_kept(spark: SparkSession) -> None:
+    schema = StructType([StructField("number", LongType(), True, {"comment": "how many"})])
+    assert settled(spark.createDataFrame([(1,)], schema)).schema == schema
+    assert frame_of(spark, pieces((1, 0, 1)), SCHEMA, schema).schema == schema
+
+
+def test_rows_of_python_are_rows_of_spark(spark: SparkSession) -> None:
+    assert [row.number for row in local_frame(spark, [{"number": 1}, {"number": None}], SCHEMA).collect()] == [1, None]
+    assert local_frame(spark, [], SCHEMA).collect() == []
+
+
+def test_of_few_rows_nothing_is_exchanged_or_sent_to_all(spark: SparkSession) -> None:
+    ones, twos = (frame_of(spark, pieces((2, 1)), SCHEMA) for _ in range(2))
+    order = Window.partitionBy("number").orderBy("number")
+    found = ones.join(F.broadcast(twos), ["number"], "left").groupBy("number").agg(F.count("*").alias("count"))
+    ranked = found.withColumn("rank", F.row_number().over(order))
+    assert "Exchange" not in ranked._jdf.queryExecution().executedPlan().toString()
+    assert sorted(tuple(row) for row in ranked.collect()) == [(0, 1, 1), (1, 1, 1), (2, 1, 1)]
+
+
+def test_whether_there_are_rows_is_known_without_a_query(spark: SparkSession) -> None:
+    frame = spark.range(3)
+    assert settled_unless_empty(frame.where("id > 5")) is None
+    some = settled_unless_empty(frame.where("id > 1"))
+    assert some is not None
+    assert [row.id for row in some.collect()] == [2]

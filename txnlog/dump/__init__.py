@@ -1,0 +1,1 @@
+"""A dump as files: listing, manifest, addresses, opening them."""

@@ -1,0 +1,1 @@
+"""What `kafka-dump-log.sh` prints: text in, values out."""

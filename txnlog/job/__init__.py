@@ -1,0 +1,1 @@
+"""The main job: read a dump, judge, write the tables."""

@@ -1,0 +1,39 @@
+"""How much of a dump there is to read, and how much of that reaches Spark: each has a Spark that is quick with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from txnlog.dump.address import is_address
+from txnlog.dump.inventory import DumpFile, FileKind, Inventory
+from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+
+# Up to here to plan takes longer than to compute.
+SMALL = 8 << 20
+# Batches are summed up where they are read: many bytes of them are few rows, unless their producer ids are many.
+MOST_BYTES, MOST_FILES = 8 << 30, 2_000
+# What a compressed text may have more than its file.
+COMPRESSED, EXPANSION = (".gz", ".zst"), 32
+ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
+
+
+def is_few_rows(dump: Inventory) -> bool:
+    """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
+    rows = (file for file in dump.files if _is_row_by_row(file))
+    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= SMALL
+
+
+def is_read_by_driver(dump: Inventory) -> bool:
+    """Whether the driver reads it while Spark starts: it is done before workers would have begun, or soon after.
+
+    An object store gives several workers more than one.
+    """
+    return is_few_rows(dump) and (not is_address(dump.root) or _size(dump.files) <= SMALL)
+
+
+def _is_row_by_row(file: DumpFile) -> bool:
+    return file.is_text or file.topic == TRANSACTION_STATE or file.kind in ROW_BY_ROW
+
+
+def _size(files: Iterable[DumpFile]) -> int:
+    return sum(file.size * (EXPANSION if file.file.endswith(COMPRESSED) else 1) for file in files)

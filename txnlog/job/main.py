@@ -1,0 +1,249 @@
+"""The main job: read a dump, reach a verdict on each open transaction, write the tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from txnlog.config import DetectOptions
+from txnlog.detection.pipeline import Detection, Facts, detect
+from txnlog.detection.verdicts import Thresholds
+from txnlog.dump.address import is_address
+from txnlog.dump.inventory import Inventory, inventory
+from txnlog.dump.manifest import NAME as MANIFEST
+from txnlog.dump.opener import dump_root
+from txnlog.dump.shared_listing import shared_listing
+from txnlog.errors import DumpError, TableError
+from txnlog.job.ahead import Rows, reading_ahead
+from txnlog.job.effort import is_few_rows, is_read_by_driver
+from txnlog.job.facts import facts_of, what_is_read
+from txnlog.job.results import write_results
+from txnlog.job.steps import Steps
+from txnlog.report import metrics
+from txnlog.report.metrics import Figures, figures_of
+from txnlog.sources.text import check_partition
+from txnlog.spark.session import starts_here
+from txnlog.spark.settle import settled
+from txnlog.spark.spark_errors import SPARK_ERRORS
+from txnlog.tables.layout import (
+    OPEN_TRANSACTIONS,
+    RUNS,
+    TRANSACTIONAL_IDS,
+    Root,
+    Table,
+)
+from txnlog.tables.lock import only_writer
+from txnlog.tables.store import Store
+
+if TYPE_CHECKING:
+    from txnlog.live.coordinators import CoordinatorLogs
+
+# Of what is computed before it is needed: how many frames at once, and what its jobs are known by.
+FRAMES_AHEAD = 2
+AHEAD = "txnlog-ahead"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run found: rows of `runs`, one a cluster, as dictionaries; and the links and pipes that it left alone."""
+
+    runs: list[dict[str, object]]
+    not_followed: list[str]
+
+
+def run(spark: SparkSession, options: DetectOptions, announce: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Run the whole job. Raises `DumpError`, `OptionError` or `TableError` for what the user can mend."""
+    return run_in(lambda _: spark, options, announce)
+
+
+def run_in(
+    start: Callable[[bool], SparkSession], options: DetectOptions, announce: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    """As `run`. `start` gives the session when it is known whether few rows of the dump reach Spark."""
+    steps, started = Steps(announce), datetime.now(UTC)
+    options, dump, coordinators = _prepared(options, steps)
+    with shared_listing(dump) as listing, _begun(options, dump, listing) as ahead:
+        with steps.step("start Spark"):
+            spark = start(is_few_rows(dump))
+        store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
+        with ExitStack() as writing, _keeping(spark) as keep:
+            with steps.step("open the tables"):
+                _open_tables(store, writing)
+            with steps.step("read and replay"):
+                found = facts_of(spark, options, dump, keep, coordinators, listing, ahead)
+                facts = _with_memory(found, store, clusters)
+                detection = detect(facts, _thresholds(options), settled, options.as_of)
+                _check_times(options, detection)
+                _check_coordinators(options, detection)
+            # What is written depends on what is there: no other job may come in between.
+            if not store.has_new_tables:
+                writing.enter_context(only_writer(store.root))
+            runs = write_results(store, options, clusters, facts, detection, started, steps)
+    if options.metrics is not None:
+        with steps.step("write the metrics"):
+            metrics.write(_figures(store, clusters, runs), Path(options.metrics))
+    return Outcome(runs, [file.file for file in dump.files if file.is_special])
+
+
+def _open_tables(store: Store, writing: ExitStack) -> None:
+    """Create what is missing. Who has created tables keeps others out until it has written; in `writing` is how."""
+    is_only_writer = writing.enter_context(only_writer(store.root))
+    writing.callback(store.await_quietly)
+    store.ensure(is_only_writer)
+    if not store.has_new_tables:
+        writing.close()
+
+
+def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inventory, CoordinatorLogs | None]:
+    """All that needs no Spark: options, the dump, coordinators' logs of the running cluster if wanted."""
+    with steps.step("list the dump"):
+        _check_tables_are_elsewhere(options)
+        dump = _listed(options)
+    if options.bootstrap_server is None:
+        return options, dump, None
+    with steps.step("ask the cluster"):
+        complete, coordinators = _asked(options, dump)
+        return complete, _listed(complete), coordinators
+
+
+@contextmanager
+def _begun(options: DetectOptions, dump: Inventory, listing: str) -> Iterator[Rows | None]:
+    """The evidence, which is being read while Spark starts; None where that is for Spark to do."""
+    if not (starts_here() and is_read_by_driver(dump)):
+        yield None
+        return
+    with reading_ahead(options.dump, options.full, **what_is_read(options, listing)) as rows:
+        yield rows
+
+
+def _listed(options: DetectOptions) -> Inventory:
+    dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
+    if not any(file.topic or file.is_text for file in dump.files):
+        raise DumpError(
+            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
+            " of kafka-dump-log.sh"
+        )
+    for file in dump.files:
+        if file.is_text:
+            check_partition(file)
+    return dump
+
+
+def _check_tables_are_elsewhere(options: DetectOptions) -> None:
+    """Within the dump the next run would take them for a part of it."""
+    root, dump = Root(options.tables), dump_root(options.dump)
+    if root.is_schema:
+        return
+    tables = root.base()
+    if not is_address(dump):
+        tables, dump = str(Path(tables).resolve()), str(Path(dump).resolve())
+    if f"{tables}/".startswith(f"{dump.rstrip('/')}/"):
+        raise TableError(
+            f"{options.tables} lies in the dump {options.dump}: name a folder outside of it for the tables"
+        )
+
+
+def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, CoordinatorLogs | None]:
+    """The options, completed by what the running cluster says that they name; its coordinators' logs if wanted."""
+    # Its package is needed by those only who name a cluster.
+    from txnlog.live.coordinators import coordinator_logs
+    from txnlog.live.settings import cluster_settings, live_cluster, with_live_settings
+
+    live = live_cluster(options)
+    complete = with_live_settings(options, dump, cluster_settings(live, options))
+    return complete, coordinator_logs(live) if options.live_coordinators else None
+
+
+def _check_times(options: DetectOptions, detection: Detection) -> None:
+    """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
+    undated = detection.times.where("as_of IS NULL").select("log_dir").head()
+    if undated is not None:
+        raise DumpError(
+            f"{options.dump}: nothing says when what is in {undated['log_dir']} was copied or printed: name it with"
+            f" --as-of, or as started in {MANIFEST}"
+        )
+
+
+def _check_coordinators(options: DetectOptions, detection: Detection) -> None:
+    """A wrong number of coordinator partitions would make missing ones invisible: the ids show where they belong."""
+    wrong = detection.clusters.where("size(contradicting_ids) > 0").head()
+    if wrong is not None:
+        counts = wrong["possible_counts"] or []
+        possible = f"; the ids allow {', '.join(map(str, counts[:5]))}" if counts else ""
+        raise DumpError(
+            f"{options.dump}: __transaction_state of {wrong['cluster']} is said to have {wrong['stated_count']}"
+            f" partitions, but would then hold these ids in others than it does:"
+            f" {', '.join(wrong['contradicting_ids'])}{possible}: correct transaction_state_partitions in {MANIFEST},"
+            " or --coordinator-partitions"
+        )
+
+
+def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -> Figures:
+    """What `txnlog metrics` reads without Spark, which cannot read tables in a catalog."""
+
+    def found(table: Table, where: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = store.read(table, clusters).where(where).toArrow().to_pylist()
+        return rows
+
+    return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
+
+
+def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
+    """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
+    seen = store.read(OPEN_TRANSACTIONS, clusters).withColumn("seen_at", F.unix_millis("as_of"))
+    return dataclasses.replace(
+        facts,
+        remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
+        sightings=seen.select(
+            *OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at", "topic_id", "action", "reason", "confidence"
+        ),
+    )
+
+
+@contextmanager
+def _keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
+    """Keeps the frames it is given, which are used several times, in memory or on disk meanwhile.
+
+    Each is computed at once, beside whatever else is done until it is needed.
+    """
+    kept, ahead = list[DataFrame](), ThreadPoolExecutor(FRAMES_AHEAD)
+
+    def compute(frame: DataFrame) -> None:
+        spark.addTag(AHEAD)
+        frame.count()
+
+    def keep(frame: DataFrame) -> DataFrame:
+        try:
+            kept.append(frame.persist())
+        except PySparkException:
+            # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
+            return frame
+        # Whoever uses the frame meets the same error.
+        ahead.submit(compute, kept[-1])
+        return kept[-1]
+
+    try:
+        yield keep
+    except BaseException:
+        # Where Spark itself is gone, there is nothing to interrupt.
+        with suppress(*SPARK_ERRORS, OSError):
+            spark.interruptTag(AHEAD)
+        raise
+    finally:
+        ahead.shutdown(cancel_futures=True)
+        for frame in kept:
+            frame.unpersist()
+
+
+def _thresholds(options: DetectOptions) -> Thresholds:
+    return Thresholds(options.padding, options.slack, options.clock_skew, options.accept_compacted_history)

@@ -1,0 +1,1 @@
+"""Spark: the session, its jars and Java, schemas, errors."""
