@@ -21,7 +21,7 @@ from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import DumpFile, Inventory, inventory
-from txnlog.format.coordinator import TOPIC
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
 from txnlog.sources.logs import LogFiles
@@ -60,7 +60,7 @@ def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
 
 
 def _reads(source: type[DumpSource], file: DumpFile) -> bool:
-    if source is TransactionStatesSource and file.topic != TOPIC:
+    if source is TransactionStatesSource and file.topic != TRANSACTION_STATE:
         return False
     return source.kind is None or (source.kind is file.kind and not file.skipped)
 

@@ -16,6 +16,7 @@ from tests.logs_in_words import MINUTE, START
 from tests.replay_rows import replay_rows
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpSource, EvidenceSource
 from txnlog.sources.rows import BatchRow
 from txnlog.spark.schema import spark_schema
@@ -27,7 +28,6 @@ def name_of(source: type[DumpSource]) -> str:
     return source.short_name.removeprefix("txnlog_")
 
 
-COORDINATOR_TOPIC = "__transaction_state"
 FRAMES = {name_of(source): source.row for source in SOURCES if source not in (BatchesSource, EvidenceSource)}
 LOG_DIRS = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
@@ -145,7 +145,7 @@ def by_cluster(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str,
 
 
 def _add(rows: Rows, case: Case) -> None:
-    own = {"orders-0@1": case.orders, f"{COORDINATOR_TOPIC}-0@1": case.coordinator}
+    own = {"orders-0@1": case.orders, f"{TRANSACTION_STATE}-0@1": case.coordinator}
     logs = {place: line for place, line in {**own, **case.logs}.items() if line is not None}
     modified = datetime.fromtimestamp((START + case.modified * MINUTE) / 1000, UTC)
     brokers = set()
@@ -154,7 +154,7 @@ def _add(rows: Rows, case: Case) -> None:
         topic, _, partition = log.rpartition("-")
         place = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{broker or '1'}"}
         brokers.add((place["broker"], place["log_dir"]))
-        kind = CoordinatorLog if topic == COORDINATOR_TOPIC else PartitionLog
+        kind = CoordinatorLog if topic == TRANSACTION_STATE else PartitionLog
         kind(rows, place | {"topic": topic, "partition": int(partition)}, modified).write(line)
     for broker, log_dir in sorted(brokers):
         times = [None if m is None else START + int(m * MINUTE) for m in case.copied.get(broker, COPIED)]

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.logs_in_words import MINUTE, START, Word, instant, words
+from txnlog.format.batch import NOTHING_FOLLOWS
 
-NOTHING_FOLLOWS = 2**63 - 1
 TWO_PHASE = 2**31 - 1
 CHECKPOINTS = {
     "high_watermark": "replication-offset-checkpoint",

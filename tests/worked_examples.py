@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, detected
+from tests.detection_cases import Case, Found, detected
 from tests.quick_spark import QUICK
 from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.spark.session import session
 
 PAGE = Path(__file__).parents[1] / "docs/examples.md"
@@ -131,7 +132,7 @@ EXAMPLES = (
         " did meanwhile is not in the dump.",
         "data(0)@300",
         None,
-        logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50"},
+        logs={f"{TRANSACTION_STATE}-0@2": "empty@50"},
         copied={"2": (200.0, 210.0)},
     ),
     example(
@@ -208,7 +209,7 @@ def _section(found: Found, each: Example) -> str:
 
 
 def _logs(case: Case) -> str:
-    own = {"orders-0@1": case.orders, f"{COORDINATOR_TOPIC}-0@1": case.coordinator}
+    own = {"orders-0@1": case.orders, f"{TRANSACTION_STATE}-0@1": case.coordinator}
     logs = {place.replace("@", " on broker "): line for place, line in {**own, **case.logs}.items() if line is not None}
     width = max(map(len, logs))
     return "\n".join(f"{place:{width}}  {line or '(no records)'}" for place, line in logs.items())

@@ -16,7 +16,7 @@ import pytest
 from tests.coordinator_writer import coordinator_key, coordinator_partition, coordinator_record
 from tests.writer import CODECS, NOW, batch, checkpoint, data, marker, put, record, segment, snapshot
 from txnlog.format.compression import LARGEST_PAYLOAD
-from txnlog.format.coordinator import TOPIC, TransactionState
+from txnlog.format.coordinator import TRANSACTION_STATE, TransactionState
 
 MIB = 1 << 20
 # Beyond Python and its libraries. What the files below claim or expand to is more.
@@ -24,7 +24,7 @@ LIMIT = 256
 BOMB = 512 * MIB
 CLAIM = 600 * MIB
 SHOP = "shop"
-PLACE = f"{TOPIC}-{coordinator_partition(SHOP)}"
+PLACE = f"{TRANSACTION_STATE}-{coordinator_partition(SHOP)}"
 GOOD = coordinator_record(TransactionState(1000, 0, 60_000, "CompleteCommit", [], NOW, NOW), SHOP)
 
 

@@ -26,7 +26,7 @@ from tests.writer import (
 )
 from txnlog.dump.inventory import DumpFile, FileKind, inventory
 from txnlog.dump.local import LocalSegment
-from txnlog.format.coordinator import TOPIC
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
 from txnlog.sources.segments import Level, segment_batches
@@ -179,7 +179,7 @@ def not_set(number: int) -> int | None:
 
 @pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0"])
 def test_every_coordinator_record_of_a_sample_is_what_kafka_prints(sample: str) -> None:
-    found = [file for file in inventory(SAMPLES / sample).files if file.topic == TOPIC and file.size]
+    found = [file for file in inventory(SAMPLES / sample).files if file.topic == TRANSACTION_STATE and file.size]
     files = {file.path: file for file in found if file.kind is FileKind.SEGMENT}
     theirs: dict[str, list[Row]] = {}
     options = ("--transaction-log-decoder", "--files", ",".join(files))

@@ -16,10 +16,10 @@ from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
 from txnlog.dump.inventory import FileKind, inventory
 from txnlog.dump.text_stream import SPLIT, parts
+from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
 from txnlog.report.reading import rows
-from txnlog.sources.summary import NOTHING_FOLLOWS
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case
+from tests.detection_cases import Case
 from tests.simulation.cluster import MINUTE, PARTITIONS, Cluster, Event, Fate, Record, open_events
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,13 @@ class Disks:
     def dump(self, cluster: Cluster, name: str, logs_to: int, coordinator_to: int) -> Dump:
         """A dump of that time."""
         self.copied = set()
-        logs = {f"{COORDINATOR_TOPIC}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to, 2)}
+        logs = {f"{TRANSACTION_STATE}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to, 2)}
         seen_to = coordinator_to
         if self._one_in(3):
             followed_to = logs_to - self.dice.choice([0, 5_000, 30_000])
             seen_to = max(seen_to, followed_to)
             followed = self._coordinators(cluster, followed_to, 3)
-            logs |= {f"{COORDINATOR_TOPIC}-{n}@3": words for n, words in followed}
+            logs |= {f"{TRANSACTION_STATE}-{n}@3": words for n, words in followed}
         for place in PARTITIONS:
             if not self._one_in(25):
                 logs |= self._partition(cluster, place, logs_to)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from txnlog.detection.copies import COORDINATOR_TOPIC, LACKS_END
+from txnlog.detection.copies import LACKS_END
 from txnlog.detection.times import within_calendar
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 ID = ("cluster", "transactional_id")
 PLACE = ("cluster", "coordinator_partition")
@@ -19,7 +20,7 @@ IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
 
 def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
     """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
-    chosen = copies.where(F.col("topic") == COORDINATOR_TOPIC).select(
+    chosen = copies.where(F.col("topic") == TRANSACTION_STATE).select(
         "cluster", "broker", "log_dir", F.col("partition").alias("coordinator_partition")
     )
     return states.join(F.broadcast(chosen), chosen.columns, "left_semi").transform(within_calendars)
@@ -59,7 +60,7 @@ def coordinator_coverage(
     which fewer brokers have a copy than of another.
     """
     # A copy without an end is one that could not be opened: missing.
-    logs = copies.where((F.col("topic") == COORDINATOR_TOPIC) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
+    logs = copies.where((F.col("topic") == TRANSACTION_STATE) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
         "partition", "coordinator_partition"
     )
     broken = states.groupBy(*PLACE).agg(

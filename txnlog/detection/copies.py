@@ -9,7 +9,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-NOTHING_FOLLOWS = 2**63 - 1
+from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.format.coordinator import TRANSACTION_STATE
+
 # Whose batch a tail starts that is too short to say it.
 UNKNOWN_PRODUCER_ID = -2
 # Segments below the newest producer snapshot. Those that cannot be read have `damaged_to`.
@@ -19,8 +21,7 @@ LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset"
 )
-COORDINATOR_TOPIC = "__transaction_state"
-IS_COORDINATOR = f"topic = '{COORDINATOR_TOPIC}'"
+IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
 

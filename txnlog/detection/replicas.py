@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.coordinator import PLACE, within_calendars
-from txnlog.detection.copies import IS_COORDINATOR, NOTHING_FOLLOWS
+from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.format.batch import NOTHING_FOLLOWS
 
 OF_COPY = ("broker", "log_dir")
 

@@ -6,8 +6,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.coordinator import ID, chosen_states
-from txnlog.detection.copies import COORDINATOR_TOPIC, COPY, PARTITION
+from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.producers import producer_states
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 FIELDS = (
     "broker",
@@ -63,7 +64,7 @@ def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> D
 
 
 def _coordinators(dated: DataFrame) -> DataFrame:
-    of_topic = dated.where(F.col("topic") == COORDINATOR_TOPIC)
+    of_topic = dated.where(F.col("topic") == TRANSACTION_STATE)
     return of_topic.select("cluster", F.col("partition").alias("coordinator_partition"), "as_of")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-# A producer may stamp anything that an int64 holds; the last millisecond of the year 9999 is the last that counts.
-LATEST_MS = 253_402_300_799_999
+from txnlog.times import LATEST_MS
+
 LOG_DIR = ("cluster", "broker", "log_dir")
 
 

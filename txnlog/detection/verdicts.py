@@ -11,8 +11,9 @@ from txnlog.detection.causes import Action, Confidence
 from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
+from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
-TWO_PHASE_COMMIT_TIMEOUT_MS = 2147483647
 BY_TEXT = " (by the text of kafka-dump-log)"
 
 
@@ -215,7 +216,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "iso_prepared": _iso("listing.prepared.timestamp"),
             "iso_ended": _iso("listing.prepared.ended_timestamp"),
             "damaged_to_text": F.expr(
-                "if(damaged_to = 9223372036854775807, concat(log_end_offset, ' or behind it'), string(damaged_to))"
+                f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or behind it'), string(damaged_to))"
             ),
         }
     )

@@ -244,7 +244,7 @@ def _of_cluster(file: DumpFile, log_dir: LogDir | None) -> DumpFile:
     return replace(file, cluster=log_dir.cluster, broker=log_dir.broker)
 
 
-def printable(name: str) -> str:
+def as_utf8(name: str) -> str:
     """A name as UTF-8: file names are bytes, and some are not text."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -279,8 +279,8 @@ def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFi
     kind = FileKind.SEGMENT if topic else FileKind.OTHER
     return DumpFile(
         path,
-        printable(relative),
-        printable(log_dir) or ".",
+        as_utf8(relative),
+        as_utf8(log_dir) or ".",
         kind,
         0,
         UNKNOWN_TIME,
@@ -314,12 +314,12 @@ def _file(entry: Entry, directory: str, holds_a_log: bool, names: Collection[str
             return _unreadable(entry.path, relative, directory, unreadable(error))
     return DumpFile(
         path=entry.path,
-        file=printable(relative),
-        log_dir=printable(log_dir) or ".",
+        file=as_utf8(relative),
+        log_dir=as_utf8(log_dir) or ".",
         kind=kind,
         size=entry.size,
         modified_ms=entry.modified_ms,
-        topic=printable(topic) if topic else None,
+        topic=as_utf8(topic) if topic else None,
         partition=partition,
         base_offset=base_offset,
         skipped=skipped,

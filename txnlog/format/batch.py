@@ -17,6 +17,8 @@ from txnlog.format.structure import INT8, INT16, INT32, INT64, UINT32, packed
 NO_PRODUCER_ID = -1
 NO_TIMESTAMP = -1
 NO_PARTITION_LEADER_EPOCH = -1
+# Below which offset damage lies that no batch follows.
+NOTHING_FOLLOWS = 2**63 - 1
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CODEC_MASK = 0x07

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from txnlog.errors import FormatError
 from txnlog.format.record import unsigned_varint
 
-TOPIC = "__transaction_state"
+TRANSACTION_STATE = "__transaction_state"
 # The stored timeout of a transaction in two phases, which has none (KIP-939).
 TWO_PHASE_COMMIT_TIMEOUT_MS = 2147483647
 # Kafka takes no longer name (`Topic.MAX_NAME_LENGTH`). A list of partitions has it once, their rows each.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from txnlog.dump.address import is_address
 from txnlog.dump.inventory import DumpFile, FileKind, Inventory
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 # Up to here to plan takes longer than to compute.
 SMALL = 8 << 20

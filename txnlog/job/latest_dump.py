@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog import __version__
-from txnlog.detection.copies import COORDINATOR_TOPIC
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.detection.snapshots import dated_copies, latest_producers, latest_states
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.spark.settle import settled_unless_empty
 from txnlog.tables.changes import PARTITION, instant, table_columns
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, RUNS, Table
@@ -41,7 +41,7 @@ def write_snapshots(
     states = latest_states(facts.transaction_states, dated, detection.coverage)
     producers = latest_producers(facts.runs, facts.producer_snapshots, dated)
     renewed = dated.select(*PARTITION)
-    coordinators = renewed.where(F.col("topic") == COORDINATOR_TOPIC).select(
+    coordinators = renewed.where(F.col("topic") == TRANSACTION_STATE).select(
         "cluster", F.col("partition").alias("coordinator_partition")
     )
     # Most of a write is waiting, and the tables do not wait for one another.

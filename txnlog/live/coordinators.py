@@ -17,7 +17,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from txnlog.errors import ClusterError
-from txnlog.format.coordinator import TOPIC
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.live.cluster import NO_ANSWER, Ends, LiveCluster, Topic
 
 LOG = logging.getLogger("txnlog")
@@ -83,9 +83,9 @@ def coordinator_logs(live: LiveCluster) -> CoordinatorLogs:
     logs = _read(live, known, unread)
     reasons = ", ".join(f"{partition}: {reason}" for partition, reason in sorted(unread.items()))
     if not logs:
-        raise ClusterError(f"{live.bootstrap}: no partition of {TOPIC} can be read: {reasons}")
+        raise ClusterError(f"{live.bootstrap}: no partition of {TRANSACTION_STATE} can be read: {reasons}")
     if unread:
-        LOG.warning("partitions of %s that could not be read: %s", TOPIC, reasons)
+        LOG.warning("partitions of %s that could not be read: %s", TRANSACTION_STATE, reasons)
     return CoordinatorLogs(logs, unread, started_ms, _now_ms())
 
 
@@ -94,10 +94,14 @@ def _now_ms() -> int:
 
 
 def _leaders(live: LiveCluster) -> dict[int, int | None]:
-    found = live.topics([TOPIC])[TOPIC]
+    found = live.topics([TRANSACTION_STATE])[TRANSACTION_STATE]
     if isinstance(found, Topic):
         return found.leaders
-    raise ClusterError(f"{live.bootstrap} has no {TOPIC}" if found is None else f"{live.bootstrap}: {TOPIC}: {found}")
+    raise ClusterError(
+        f"{live.bootstrap} has no {TRANSACTION_STATE}"
+        if found is None
+        else f"{live.bootstrap}: {TRANSACTION_STATE}: {found}"
+    )
 
 
 def _read(live: LiveCluster, leaders: dict[int, int], unread: dict[int, str]) -> dict[int, PartitionLog]:
@@ -116,7 +120,9 @@ def _read(live: LiveCluster, leaders: dict[int, int], unread: dict[int, str]) ->
             ends = _ends(live, moving, unread)
     finally:
         consumer.close()
-    raise ClusterError(f"{live.bootstrap}: {TOPIC} is cleaned faster than it can be read: copy its files instead")
+    raise ClusterError(
+        f"{live.bootstrap}: {TRANSACTION_STATE} is cleaned faster than it can be read: copy its files instead"
+    )
 
 
 _SETTINGS = {
@@ -130,7 +136,7 @@ _SETTINGS = {
 
 
 def _ends(live: LiveCluster, leaders: Mapping[int, int], unread: dict[int, str]) -> dict[int, Ends]:
-    found = live.ends({(TOPIC, partition): leader for partition, leader in leaders.items()})
+    found = live.ends({(TRANSACTION_STATE, partition): leader for partition, leader in leaders.items()})
     unread |= {one: str(end or "it has gone") for (_, one), end in found.items() if not isinstance(end, Ends)}
     return {partition: end for (_, partition), end in found.items() if isinstance(end, Ends)}
 
@@ -140,7 +146,7 @@ def _read_to(
 ) -> None:
     """Read each log to its target; those of which nothing more comes are `unread`."""
     left = {one: target for one, target in targets.items() if target[0].position < target[1]}
-    consumer.assign([TopicPartition(TOPIC, one, log.position) for one, (log, _) in left.items()])
+    consumer.assign([TopicPartition(TRANSACTION_STATE, one, log.position) for one, (log, _) in left.items()])
     heard = time.monotonic()
     while left and time.monotonic() - heard < patience_s:
         for message in consumer.consume(MESSAGES_AT_ONCE, POLL_S):

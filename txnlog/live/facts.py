@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.pipeline import Facts
 from txnlog.dump.inventory import FileKind, LogDir
 from txnlog.dump.manifest import CopyTime
-from txnlog.format.coordinator import TOPIC
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
@@ -58,9 +58,9 @@ def _place(cluster: str, partition: int) -> Row:
         "cluster": cluster,
         "broker": BROKER,
         "log_dir": LOG_DIR,
-        "topic": TOPIC,
+        "topic": TRANSACTION_STATE,
         "partition": partition,
-        "file": f"{LOG_DIR}/{TOPIC}-{partition}",
+        "file": f"{LOG_DIR}/{TRANSACTION_STATE}-{partition}",
     }
 
 

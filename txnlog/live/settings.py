@@ -11,7 +11,7 @@ from pathlib import Path
 from txnlog.config import DetectOptions
 from txnlog.dump.inventory import UNNAMED, Inventory
 from txnlog.errors import ClusterError, OptionError
-from txnlog.format.coordinator import TOPIC
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.live.client_properties import client_settings
 from txnlog.live.cluster import LiveCluster, Topic
 
@@ -65,9 +65,9 @@ def _max_timeout_ms(live: LiveCluster) -> int:
 
 
 def _coordinator_partitions(live: LiveCluster) -> int | None:
-    found = live.topics([TOPIC])[TOPIC]
+    found = live.topics([TRANSACTION_STATE])[TRANSACTION_STATE]
     if isinstance(found, str):
-        raise ClusterError(f"{live.bootstrap} does not describe {TOPIC}: {found}")
+        raise ClusterError(f"{live.bootstrap} does not describe {TRANSACTION_STATE}: {found}")
     return len(found.leaders) if isinstance(found, Topic) else None
 
 

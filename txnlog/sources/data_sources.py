@@ -21,7 +21,7 @@ from txnlog.dump.shared_listing import listed
 from txnlog.dump.text_stream import parts
 from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator import coordinator_states
 from txnlog.sources.evidence import EvidenceRow
 from txnlog.sources.files import (

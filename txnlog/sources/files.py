@@ -16,16 +16,17 @@ from txnlog.dump.inventory import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.dump.listing import unreadable
 from txnlog.dump.opener import opened_segment, small_content
 from txnlog.errors import FormatError, StoreError
+from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.checkpoint import leader_epochs, offset_checkpoints, properties
 from txnlog.format.control_batches import Controls
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.scan import Run
 from txnlog.format.snapshot import NO_TRANSACTION, SnapshotHeader, snapshot_entries
 from txnlog.format.structure import fields, native, packed
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.arrow import place_of, record_batch, record_batches
 from txnlog.sources.rows import AbortedTransactionRow, CheckpointRow, DumpFileRow, ProducerSnapshotRow
-from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary, summed_up
+from txnlog.sources.summary import SegmentSummary, summed_up
 from txnlog.sources.text import printed_files
 from txnlog.sources.text_batches import TextBatches
 from txnlog.sources.text_pieces import Piece, put_together

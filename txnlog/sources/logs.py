@@ -11,7 +11,7 @@ from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError, StoreError
 from txnlog.format.checkpoint import offset_checkpoints
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION
 from txnlog.sources.coordinator import states_of_run
 from txnlog.sources.evidence import EvidenceRows, batches_of_run, batches_of_text, evidence_of_states

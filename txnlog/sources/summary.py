@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from txnlog.format import batch as wire
+from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.checksum import Segment
 from txnlog.format.control_batches import UNREADABLE, Controls, controls
 from txnlog.format.scan import Kind, Run, Stretch, scan
 from txnlog.sources.segments import Numbers, stretch_problem
 
-NOTHING_FOLLOWS = 2**63 - 1
 PROBLEMS_NAMED = 5
 
 

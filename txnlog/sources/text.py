@@ -16,7 +16,7 @@ from txnlog.dump_log import dump_text
 from txnlog.dump_log.dump_text import CoordinatorRecord, Heading, is_dump_text
 from txnlog.dump_log.labelled import Labelled, Lines
 from txnlog.errors import DumpError, FormatError
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
 from txnlog.format.structure import packed
 from txnlog.format.transaction_index import AbortedTransaction

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from txnlog.dump.inventory import AN_INDEX, FileKind
-from txnlog.format.coordinator import TOPIC as TRANSACTION_STATE
-from txnlog.sources.summary import NOTHING_FOLLOWS, SegmentSummary
+from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.sources.summary import SegmentSummary
 from txnlog.sources.text import OUT_OF_PLACE
 
 ANOTHER_SEGMENT = "it has the starting offset of another segment"

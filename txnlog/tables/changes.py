@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
+from txnlog.times import LATEST_MS
 
 PARTITION = ("cluster", "topic", "partition")
 TRANSACTION = ABORT_CANDIDATES.key
-LATEST_MS = 253_402_300_799_999
 
 # Columns of `changes` that say what to do with a row.
 OPERATION = "_operation"

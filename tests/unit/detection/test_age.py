@@ -6,10 +6,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, facts
+from tests.detection_cases import Case, Found, facts
 from tests.logs_in_words import MINUTE, START, instant
 from txnlog.detection.times import copy_times
 from txnlog.detection.verdicts import Thresholds, with_verdicts
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 LATE = [
     Case("late: exactly at the limit it is not", "data(0)@980", "empty@50", want=(20 * MINUTE, False)),
@@ -25,7 +26,7 @@ LATE = [
     Case("late: a two-phase commit never is", "data(0)@100", "id(app, timeout=none) ongoing@99[orders-0]",
          want=(900 * MINUTE, False)),
     Case("late: not known where its age is not", "data(0)@none", want=(None, None)),
-    Case("late: as of when its broker was copied", "data(0)@980", None, logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50"},
+    Case("late: as of when its broker was copied", "data(0)@980", None, logs={f"{TRANSACTION_STATE}-0@2": "empty@50"},
          copied={"1": (990, 1100), "2": (2000, 2100)}, want=(10 * MINUTE, False)),
 ]  # fmt: skip
 

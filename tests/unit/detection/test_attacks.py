@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 DISCARDS = {"ABORT", "FENCE", "MOVE_COORDINATOR"}
 LISTED = "empty@50 ongoing@99[orders-0]"
 COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
-LAGGING = {f"{COORDINATOR_TOPIC}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
+LAGGING = {f"{TRANSACTION_STATE}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 
@@ -88,29 +89,29 @@ CASES = [
     # 9: young event time without any time by a broker before it.
     attack(9, "its id's records are compacted, the coordinator was copied first", "data(0)@100", None,
            "SKEW UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "skip(50) id(app) empty(epoch=3)@80 cleaned_to(50)"},
+           logs={f"{TRANSACTION_STATE}-0@2": "skip(50) id(app) empty(epoch=3)@80 cleaned_to(50)"},
            copied={"2": (200, 210)}),
     attack(9, "in flight with a time of yesterday, its id's last transaction aborted", "data(0)@100", None,
-           "SKEW UNDETERMINED", logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
+           "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
            copied={"2": (995, 996)}),
     attack(9, "in flight with a time of yesterday, its id is new", "data(0)@100", None, "SKEW UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+           logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(9, "in flight with a time of yesterday, all of the broker copied within ten minutes", "data(0)@100",
            "empty@50", "SKEW UNDETERMINED", copied={"1": (1000, 1010)}),
     # 10: copies of the coordinator that differ below their high watermarks.
     attack(10, "another coordinator wrote other records, which an unclean election took", "data(0)@100",
            "id(app) empty@50 id(other, of=3) empty(coordinator=2)@60", "HISTORY_COMPACTED UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"}),
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"}),
     # 18: what one broker's cleaner took, another broker has; records count together where they agree.
     attack(18, "compacted in the copy that is believed, whole in another", "abort(0, of=8)@70 data(1)@100",
            "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "NEVER_ADDED ABORT",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90 complete@90"}),
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90 complete@90"}),
     attack(18, "the other copy shows that it was committed", "data(0)@100",
            "skip(3) id(app) complete_commit(began=99)@101 cleaned_to(4) id(other, of=3) empty@195",
-           "MARKER_LOST_COMMIT KEEP", logs={f"{COORDINATOR_TOPIC}-0@2": COMMITTED}),
+           "MARKER_LOST_COMMIT KEEP", logs={f"{TRANSACTION_STATE}-0@2": COMMITTED}),
     attack(18, "the other copy ends before what is whole in this one", "abort(0, of=8)@70 data(1)@100",
            "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "HISTORY_COMPACTED UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "id(app) empty@50 ongoing@80[payments-0]"}),
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing@80[payments-0]"}),
     # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
     attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
@@ -133,24 +134,24 @@ CASES = [
            logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
     # Of one coordinator partition fewer brokers have a copy: perhaps of a follower that had fallen behind.
     attack(19, "its leader's copy is missing: nothing in it is as late as the data", "data(0)@100", None,
-           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": "id(x1, of=8) empty@50"}),
+           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": "id(x1, of=8) empty@50"}),
     attack(19, "its leader's copy is missing, and it is empty", "data(0)@100 plain(1)@100 abort(2, of=8)@101", None,
-           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": ""}),
+           "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": ""}),
     attack(19, "its leader's copy is missing, and its last record is later than the data",
            "data(0)@100 abort(1, of=8)@101", None, "COORDINATOR_UNKNOWN ABORT", coordinators=2,
-           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": "id(x1, of=8) empty@50 empty(epoch=1)@200"}),
+           logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": "id(x1, of=8) empty@50 empty(epoch=1)@200"}),
     attack(19, "Ongoing in a copy that may have fallen behind before its timeout", "data(0)@100 abort(1, of=8)@101", None,
            "ONGOING WAIT", coordinators=2,
-           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@103"}),
+           logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@103"}),
     attack(19, "Ongoing beyond its timeout in a copy that may have fallen behind", "data(0)@100 abort(1, of=8)@101", None,
            "STUCK_ONGOING FENCE", coordinators=2,
-           logs=LAGGING | {f"{COORDINATOR_TOPIC}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@110"}),
+           logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@110"}),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),
     # 12: a pending marker by an older copy of the coordinator; two-phase commit.
     attack(12, "the coordinator was copied before new data", "data(0)@190 commit(1)@300 data(2)@301", None, "PENDING WAIT",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@189[orders-0] prepare_commit@190"},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@189[orders-0] prepare_commit@190"},
            copied={"2": (200, 210)}),
     attack(12, "data of a two-phase id that its transaction does not list", "data(0)@100",
            "id(app, timeout=none) empty@50 ongoing@99[payments-0]", "NEVER_ADDED ABORT"),
@@ -176,16 +177,16 @@ CASES = [
            "SKEW UNDETERMINED"),
     # 17: a listing made before the copy says when the end of a quiet partition was there.
     attack(17, "no id is known and nothing follows, but it was listed", "data(0)@100 listed@101", None,
-           "COORDINATOR_UNKNOWN ABORT", logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+           "COORDINATOR_UNKNOWN ABORT", logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(17, "listed after the coordinator was copied", "data(0)@100 listed@997", None, "SKEW UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
+           logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(17, "listed, and the id's last transaction was aborted", "data(0)@100 listed@101", None,
-           "MARKER_LOST_ABORT ABORT", logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
+           "MARKER_LOST_ABORT ABORT", logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"},
            copied={"2": (995, 996)}),
     attack(17, "of another length in the listing", "data(0)@100", None, "SKEW UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
+           logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
     attack(17, "listed with a tail: a preallocated file", "data(0)@100 listed@101 zeros(5)", None, "SKEW UNDETERMINED",
-           logs={f"{COORDINATOR_TOPIC}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
+           logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"}, copied={"2": (995, 996)}),
     # A marker that was sent twice does not stand for the one that was lost.
     attack(2, "a commit sent twice, the next one lost", "data(0)@100 commit(1)@100:01 commit(2)@100:01 data(3)@100:02",
            "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:01[orders-0]"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
 from txnlog.detection.causes import ACTION_OF, Cause
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 LISTED = "empty@50 ongoing@99[orders-0]"
 # As of minute 1000; late after 20 minutes.
@@ -68,7 +69,7 @@ CASES = [
         "data(0)@100",
         "id(shop, of=8) empty@50",
         coordinators=2,
-        logs={f"{COORDINATOR_TOPIC}-1@1": ""},
+        logs={f"{TRANSACTION_STATE}-1@1": ""},
         want="COORDINATOR_UNKNOWN ABORT HIGH",
     ),
     Case("the id has expired", "data(0)@100", "empty@50 tombstone@900", want="ID_EXPIRED ABORT HIGH"),
@@ -92,7 +93,7 @@ CASES = [
     Case("ongoing within the id's own timeout", "data(0)@960", "id(app, timeout=60) empty@50 ongoing@959[orders-0]",
          want="ONGOING WAIT HIGH"),
     Case("late, but within its timeout when its coordinator was copied", "data(0)@100", None,
-         logs={f"{COORDINATOR_TOPIC}-0@2": LISTED}, copied={"2": (101, 102)}, want="ONGOING WAIT HIGH"),
+         logs={f"{TRANSACTION_STATE}-0@2": LISTED}, copied={"2": (101, 102)}, want="ONGOING WAIT HIGH"),
     Case("its markers are being written", "data(0)@995", "empty@50 ongoing@994[orders-0] prepare_commit@996",
          want="PENDING WAIT HIGH"),
     Case("late, and its markers are being written", "data(0)@900", "empty@50 ongoing@899[orders-0] prepare_commit@999",

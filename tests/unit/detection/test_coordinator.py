@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
 from tests.logs_in_words import MINUTE, START, instant
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 COMPLETE = "empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"
 TWO_IDS = "id(app) empty@50 id(shop) empty@60"
@@ -63,7 +64,7 @@ KNOWN = [
         "42: nobody knows it and partitions are missing",
         "data(0)@100",
         coordinators=4,
-        logs={f"{COORDINATOR_TOPIC}-2@1": ""},
+        logs={f"{TRANSACTION_STATE}-2@1": ""},
         want={"transactional_id": None, "missing_coordinators": [1, 3]},
     ),
     Case(

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
 from tests.logs_as_rows import NOTHING_FOLLOWS
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 
 def copies(says: str, first: str, second: str, broker: str, because: str, opens: int) -> Case:
@@ -97,14 +98,14 @@ COORDINATORS = [
         "coordinators: the copy of the later leader says what is current",
         "data(0)@100",
         "empty@50 ongoing@100[orders-0]",
-        logs={f"{COORDINATOR_TOPIC}-0@2": "empty(coordinator=2)@50"},
+        logs={f"{TRANSACTION_STATE}-0@2": "empty(coordinator=2)@50"},
         want="Empty",
     ),
     Case(
         "coordinators: the longer copy says what is current",
         "data(0)@100",
         "empty@50",
-        logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@100[orders-0]"},
+        logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@100[orders-0]"},
         want="Ongoing",
     ),
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 LISTED = "empty@50 ongoing@99[orders-0]"
 COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
@@ -87,7 +88,7 @@ LOST = [
     lost("nobody knows the producer id, records were compacted", f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)",
          "HISTORY_COMPACTED UNDETERMINED"),
     Case("commit lost: nobody knows the producer id, records of one of two coordinators were compacted", "data(0)@100",
-         f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)", coordinators=2, logs={f"{COORDINATOR_TOPIC}-1@1": ""},
+         f"{OF_ANOTHER} skip(50) empty@500 cleaned_to(50)", coordinators=2, logs={f"{TRANSACTION_STATE}-1@1": ""},
          want="HISTORY_COMPACTED UNDETERMINED"),
     lost("the id has expired, its records were compacted", f"{OF_ANOTHER} skip(50) id(app) tombstone@900"
          " id(app, of=9) empty@950 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
@@ -96,7 +97,7 @@ LOST = [
 
 def elsewhere(says: str, orders: str, coordinator: str, copied: tuple[float, float | None], want: str) -> Case:
     """The coordinator on a broker of its own, which was copied at another time."""
-    logs = {f"{COORDINATOR_TOPIC}-0@2": coordinator}
+    logs = {f"{TRANSACTION_STATE}-0@2": coordinator}
     return Case(f"skew: {says}", orders, None, logs=logs, copied={"2": copied}, want=want)
 
 
@@ -112,7 +113,7 @@ SKEW = [
     elsewhere("40: the coordinator was copied a minute after the data was written",
               "data(0)@100 abort(1, of=8)@100:20", "empty@50", (101, 150), "NEVER_ADDED ABORT"),
     Case("skew: 40: one of several coordinators was copied before the data was written", "data(0)@100", "",
-         coordinators=2, logs={f"{COORDINATOR_TOPIC}-1@2": ""}, copied={"2": (90, 95)}, want="SKEW UNDETERMINED"),
+         coordinators=2, logs={f"{TRANSACTION_STATE}-1@2": ""}, copied={"2": (90, 95)}, want="SKEW UNDETERMINED"),
     elsewhere("41: committed while the partition was copied", "data(0)@900",
               "empty@50 ongoing@899[orders-0] prepare_commit@1001 complete@1001", (1020, 1030), "SKEW UNDETERMINED"),
     elsewhere("41: aborted after the partition was copied", "data(0)@900",
@@ -201,7 +202,7 @@ COORDINATORS = [
     coordinators("nobody knows it, one lacks its first segments", "segment(9) id(shop, of=99) empty@20", CORRUPT),
     coordinators("nobody knows it, one has gaps that no cleaner left", f"{OF_ANOTHER} skip(9) empty@20", CORRUPT),
     Case("coordinators: a copy of an earlier leader of the id's own is longer", "data(0)@100", "empty(coordinator=2)@50",
-         logs={f"{COORDINATOR_TOPIC}-0@2": "empty@50 ongoing@99[orders-0]"}, want=CORRUPT),
+         logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@99[orders-0]"}, want=CORRUPT),
     Case("coordinators: none is in the dump", "data(0)@100", None, want="COVERAGE_GAP UNDETERMINED"),
     # 46: what a coordinator still owns is never to be aborted.
     coordinators("46: an ongoing transaction", LISTED, "STUCK_ONGOING FENCE"),

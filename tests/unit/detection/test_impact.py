@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
 from tests.logs_in_words import instant
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 CASES = [
     Case(
@@ -105,11 +106,11 @@ CASES = [
             "listing.prepared.timestamp": instant("101"),
             "listing.prepared.ended_timestamp": instant("102"),
             "listing.prepared.coordinator_epoch": 6,
-            "listing.prepared.file": f"broker-1/{COORDINATOR_TOPIC}-0/00000000000000000000.log",
+            "listing.prepared.file": f"broker-1/{TRANSACTION_STATE}-0/00000000000000000000.log",
             "listing.prepared.position": 300,
             "current.offset": 3,
             "current.epoch_of_coordinator": 8,
-            "current.file": f"broker-1/{COORDINATOR_TOPIC}-0/00000000000000000003.log",
+            "current.file": f"broker-1/{TRANSACTION_STATE}-0/00000000000000000003.log",
             "current.position": 0,
             "reason": "aborted at 2026-01-01T01:41:00.000Z, but the ABORT marker never reached this partition",
         },

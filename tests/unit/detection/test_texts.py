@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found, facts
+from tests.detection_cases import Case, Found, facts
 from tests.logs_in_words import MINUTE, START
 from txnlog.detection.times import copy_times
 from txnlog.detection.verdicts import Thresholds, with_verdicts
+from txnlog.format.coordinator import TRANSACTION_STATE
 
-COORDINATOR_AGAIN = f"kafka-dump-log.sh --transaction-log-decoder --files {COORDINATOR_TOPIC}-0/*.log"
+COORDINATOR_AGAIN = f"kafka-dump-log.sh --transaction-log-decoder --files {TRANSACTION_STATE}-0/*.log"
 PARTITION_AGAIN = "kafka-dump-log.sh --deep-iteration --files orders-0/*.log"
 COMMITTED = "empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"
 

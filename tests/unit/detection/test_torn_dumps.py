@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.detection_cases import COORDINATOR_TOPIC, Case, Found
+from tests.detection_cases import Case, Found
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 PAGE = Path(__file__).parents[3] / "docs" / "torn-dumps.md"
 NOTHING = "nothing is open"
@@ -18,7 +19,7 @@ FIRST, LATER = (200.0, 210.0), (1000.0, 1010.0)
 def torn(says: str, orders: str, coordinator: str, want: str, coordinator_first: bool) -> Case:
     """The coordinator on a broker of its own; one of the two brokers was copied hours before the other."""
     first, second = ("2", "1") if coordinator_first else ("1", "2")
-    logs, copied = {f"{COORDINATOR_TOPIC}-0@2": coordinator}, {first: FIRST, second: LATER}
+    logs, copied = {f"{TRANSACTION_STATE}-0@2": coordinator}, {first: FIRST, second: LATER}
     return Case(says, orders, None, logs=logs, copied=copied, want=want)
 
 
@@ -95,7 +96,7 @@ CASES = [
     Case("followers: both copies end alike", "data(0)@100", "empty@50", logs={"orders-0@2": "data(0)@100"},
          want="NEVER_ADDED ABORT"),
     Case("followers: the coordinator's follower lacks the commit", "data(0)@100", ONGOING,
-         logs={f"{COORDINATOR_TOPIC}-0@2": f"{ONGOING} prepare_commit@101 complete@101"}, want="MARKER_LOST_COMMIT KEEP"),
+         logs={f"{TRANSACTION_STATE}-0@2": f"{ONGOING} prepare_commit@101 complete@101"}, want="MARKER_LOST_COMMIT KEEP"),
     Case("clocks: the producer's is hours slow", "abort(0, of=8)@990 data(1)@100", "empty@50", want="TOO_YOUNG WAIT"),
     Case("clocks: the producer's is days fast", "abort(0, of=8)@100 data(1)@9000 abort(2, of=8)@101", "empty@50",
          want="NEVER_ADDED ABORT"),

@@ -14,7 +14,7 @@ from txnlog.dump import listing
 from txnlog.dump.inventory import DumpFile, FileKind, inventory
 from txnlog.dump.manifest import CopyTime
 from txnlog.errors import DumpError
-from txnlog.sources.summary import NOTHING_FOLLOWS
+from txnlog.format.batch import NOTHING_FOLLOWS
 
 SEGMENT = f"{0:020}.log"
 UUID = "0123456789abcdef0123456789abcdef"

@@ -10,7 +10,7 @@ import pytest
 from tests.file_rows import row_of, rows, values
 from tests.writer import LOG_APPEND_TIME, NOW, batch, data, marker, message, put, record, segment
 from txnlog.dump.inventory import inventory
-from txnlog.sources.summary import NOTHING_FOLLOWS
+from txnlog.format.batch import NOTHING_FOLLOWS
 
 
 def damaged(content: bytes) -> bytes:

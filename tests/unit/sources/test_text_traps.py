@@ -16,9 +16,9 @@ import pytest
 from tests.file_rows import rows_below, rows_in_parts
 from txnlog.dump import text_stream
 from txnlog.errors import DumpError, OptionError
+from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.sources import text_batches
 from txnlog.sources.data_sources import BatchesSource, DumpFilesSource, ProducerSnapshotsSource, TransactionStatesSource
-from txnlog.sources.summary import NOTHING_FOLLOWS
 
 TEXTS = Path(__file__).parents[2] / "texts"
 DEEP = (TEXTS / "4.3.0/deep.txt").read_bytes()
