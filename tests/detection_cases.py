@@ -35,7 +35,8 @@ LOG_DIRS = (
 )
 SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
-    "bytes bigint, seen_at bigint, topic_id string, action string, reason string, confidence string"
+    "bytes bigint, seen_at bigint, seen_until bigint, topic_id string, action string, reason string, "
+    "confidence string, first_batch_leader_epoch int, first_batch_crc bigint"
 )
 Sighting = tuple[Any, ...]
 # Minutes since START at which a copy was taken, from and to.
@@ -50,7 +51,8 @@ class Case:
     the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
     an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
-    `seen_as` with which action and confidence; `sightings` are more, columns of `SIGHTINGS` without the cluster.
+    `seen_as` with which action and confidence, `seen_crc` its first checksum; `sightings` are more, columns of
+    `SIGHTINGS` without the cluster.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Case:
     remembered: str | None = None
     seen: tuple[int, int, float] | None = None
     seen_as: str = "UNDETERMINED LOW"
+    seen_crc: int | None = 0
     sightings: tuple[Sighting, ...] = ()
 
 
@@ -114,7 +117,25 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
             batches, size, minutes = case.seen
             action, _, confidence = case.seen_as.partition(" ")
             seen_at = START + int(minutes * MINUTE)
-            sightings.append((case.id, "orders", 0, 7, 0, batches, size, seen_at, None, action, "said so", confidence))
+            sightings.append(
+                (
+                    case.id,
+                    "orders",
+                    0,
+                    7,
+                    0,
+                    batches,
+                    size,
+                    seen_at,
+                    seen_at,
+                    None,
+                    action,
+                    "said so",
+                    confidence,
+                    1,
+                    case.seen_crc,
+                )
+            )
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
     batches = _frame(spark, rows.batches, spark_schema(BatchRow))

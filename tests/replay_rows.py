@@ -19,6 +19,7 @@ from txnlog.sources.runs import NONE, Sums
 from txnlog.spark.schema import arrow_schema
 
 Row = Mapping[str, Any]
+PIECE = 8
 SEQUENCES = ("base_sequence", "base_offset", "last_offset")
 LOG = ("cluster", "broker", "log_dir", "topic", "partition")
 
@@ -52,10 +53,10 @@ def _sums(rows: Iterable[Row], anchors: list[int]) -> Sums:
     schema = arrow_schema(BatchRow)
     table = pa.Table.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema)
     sums = Sums(anchors)
-    # In pieces of two, so that what is summed up over pieces is tested as well.
-    for start in range(0, len(table), 2):
+    # In pieces, so that what is summed up over pieces is tested as well.
+    for start in range(0, len(table), PIECE):
         topic = table["topic"][start].as_py()
-        sums.add(batches_of_rows(table.slice(start, 2), topic in WRITTEN_BY_BROKERS))
+        sums.add(batches_of_rows(table.slice(start, PIECE), topic in WRITTEN_BY_BROKERS))
     return sums
 
 
@@ -87,6 +88,8 @@ def batches_of_rows(rows: pa.Table, written_by_brokers: bool) -> Batches:
         is_log_append_time=is_log_append_time,
         records=numbers("record_count", -1).astype(np.int64),
         size_in_bytes=numbers("size_in_bytes", 0),
+        leader_epoch=numbers("partition_leader_epoch", -1),
+        crc=numbers("crc", -1).astype(np.int64),
         marker=marker,
         coordinator_epoch=numbers("coordinator_epoch", -1),
         last_sequence=np.array(

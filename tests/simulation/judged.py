@@ -100,7 +100,8 @@ def _judge(outcome: Outcome, dump: Dump, rows: list[dict[str, Any]]) -> None:
 
 def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
-    return (*place, row["as_of"], row["topic_id"], row["action"], row["reason"], row["confidence"])
+    said = (row["topic_id"], row["action"], row["reason"], row["confidence"])
+    return (*place, row["as_of"], row["copy_to"], *said, row["first_batch_leader_epoch"], row["first_batch_crc"])
 
 
 def _count(outcome: Outcome, dump: Dump, row: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ FRESH = random.SystemRandom().randrange(2**31)
 DECIDED = {
     "ABORT marker lost": 11,
     "COMMIT marker lost": 40,
-    "never to be ended": 19,
+    "never to be ended": 18,
 }
 
 

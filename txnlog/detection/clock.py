@@ -16,7 +16,8 @@ from txnlog.detection.rules import BY_EARLIER
 from txnlog.detection.times import LOG_DIR
 
 # What is compared of an earlier dump's transaction; `seen_` stands before each.
-SEEN = ("batches", "bytes", "topic_id", "action")
+FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
+SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
 
 
 def with_bounds(
@@ -109,30 +110,36 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add what earlier dumps showed of the same transaction.
 
-    `seen_at` (ms): when a dump first showed it with the same batches. `kept_by` and `kept_with`: reason and confidence
-    of the latest dump that proved it committed (KEEP), of the same topic id as far as both are known. A KEEP stays
-    until it is disproved.
+    `seen_until` (ms): the end of the first copy that showed it with the same batches. `kept_by` and `kept_with`: reason
+    and confidence of the latest dump that proved it committed (KEEP), of the same topic id and first batch as far as
+    both are known. A KEEP stays until it is disproved.
     """
     if sightings is None:
-        nothing = {"seen_at": "bigint", "kept_by": "string", "kept_with": "string"}
+        nothing = {"seen_until": "bigint", "kept_by": "string", "kept_with": "string"}
         return transactions.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
-    is_same_topic = F.coalesce(F.col("topic_id") == F.col("seen_topic_id"), F.lit(True))
-    is_same = F.expr("batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of")
+    # After an unclean election another transaction may start at the same offset, and be as long.
+    is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
+    is_same = F.expr(
+        "batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of"
+        + "".join(f" AND {name} <=> seen_{name}" for name in FIRST_BATCH)
+    )
     # Not by this dump itself, when it is judged once more.
     is_kept = (F.col("seen_action") == "KEEP") & (F.col("seen_at") != F.col("as_of"))
     said = F.regexp_replace("reason", f"^({BY_EARLIER})+", "")
     shown = [F.col(name).alias(f"seen_{name}") for name in SEEN]
     earlier = (
-        sightings.select(*KEY, "start_offset", "seen_at", "reason", "confidence", *shown)
+        sightings.select(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence", *shown)
         .join(
-            F.broadcast(transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of")),
+            F.broadcast(
+                transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of", *FIRST_BATCH)
+            ),
             [*KEY, "start_offset"],
             "inner",
         )
-        .where(is_same_topic)
+        .where(f"NOT coalesce({is_another}, false)")
         .groupBy(*KEY, "start_offset")
         .agg(
-            F.min(F.when(is_same, F.col("seen_at"))).alias("seen_at"),
+            F.min(F.when(is_same, F.col("seen_until"))).alias("seen_until"),
             F.max_by(F.when(is_kept, said), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
             F.max_by(F.when(is_kept, F.col("confidence")), F.when(is_kept, F.col("seen_at"))).alias("kept_with"),
         )
@@ -158,7 +165,7 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
         transactions.withColumns(
             {
                 "lower": F.greatest("stamp_before", "known_since"),
-                "upper": F.least("stamp_after", "complete_at", "seen_at", own),
+                "upper": F.least("stamp_after", "complete_at", "seen_until", own),
             }
         )
         .withColumn("clocks_contradict", F.coalesce(contradicts, F.lit(False)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from txnlog.detection.coordinator import PLACE, written
+from txnlog.detection.coordinator import IS_BIRTH, PLACE, written
 from txnlog.detection.copies import COPY
 from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
@@ -119,6 +119,7 @@ def with_missing_records(
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradictions = (
         _unexplained(runs, named, copies, clock_skew_ms)
+        .unionByName(_too_many(runs, named, copies, coverage))
         .join(F.broadcast(_owners(named)), ["cluster", "producer_id"], "left")
         .withColumnRenamed("coordinator_partition", "owner")
         .join(F.broadcast(_believed(coverage, clusters)), ["cluster"], "inner")
@@ -147,13 +148,17 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
         F.expr("previous_producer_id >= 0 AND previous_producer_id <> producer_id"), F.lit(False)
     )
     # Of a commit that is under way the markers may still be coming.
-    newest = Window.partitionBy("cluster", "transactional_id").orderBy("offset")
-    is_pending = F.lead("offset").over(newest).isNull() & ~is_complete
+    in_turn = Window.partitionBy("cluster", "transactional_id").orderBy("offset")
+    is_pending = F.lead("offset").over(in_turn).isNull() & ~is_complete
+    # A Complete* record lists nothing: that is what the Prepare* record before it is for, unless it is compacted away.
+    prepared = F.lag(F.when(F.col("state") == "PrepareCommit", F.col("topic_partitions"))).over(in_turn)
     explained = (
         named.withColumn("is_pending", is_pending)
+        .withColumn("listed", F.when(is_complete, prepared).otherwise(F.col("topic_partitions")))
         .where("state IN ('PrepareCommit', 'CompleteCommit')")
         .select(
             "cluster",
+            "listed",
             F.when(is_complete & has_new_producer, F.col("previous_producer_id"))
             .otherwise(F.col("producer_id"))
             .alias("producer_id"),
@@ -165,15 +170,53 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
     markers = (
         runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
         .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .select("cluster", "producer_id", "producer_epoch", within_calendar("last_timestamp").alias("marked_at"))
+        .select(*KEY, "producer_epoch", within_calendar("last_timestamp").alias("marked_at"))
         .where("marked_at IS NOT NULL")
     )
     is_explained = F.expr(
         "m.cluster = e.cluster AND m.producer_id = e.producer_id"
         " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
         " AND m.marked_at >= e.since AND m.marked_at <= coalesce(e.until, m.marked_at)"
+        " AND coalesce(exists(e.listed, each -> each.topic = m.topic AND each.partition = m.partition), true)"
     )
     return markers.alias("m").join(explained.alias("e"), is_explained, "left_anti")
+
+
+def _too_many(runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame) -> DataFrame:
+    """The last markers of producer ids with more COMMITs in a partition than commits that listed it, by whole records.
+
+    Where clocks may differ by the skew, times alone do not tell the markers of two commits from one another.
+    """
+    is_commit = "state = 'PrepareCommit' AND producer_id >= 0"
+    recorded = (
+        named.where(is_commit)
+        .withColumn("listed", F.explode("topic_partitions"))
+        .groupBy(
+            "cluster", "producer_id", F.col("listed.topic").alias("topic"), F.col("listed.partition").alias("partition")
+        )
+        .agg(F.count("*").alias("recorded"))
+    )
+    born = (
+        named.where(IS_BIRTH)
+        .join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
+        .where("offset >= whole_from_offset")
+        .select("cluster", "producer_id")
+        .distinct()
+    )
+    return (
+        runs.where("fact = 'marker'")
+        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
+        .groupBy(*KEY)
+        .agg(
+            F.sum("commits").alias("commits"),
+            F.max(within_calendar("last_timestamp")).alias("marked_at"),
+            F.max("producer_epoch").alias("producer_epoch"),
+        )
+        .join(F.broadcast(born), ["cluster", "producer_id"], "left_semi")
+        .join(F.broadcast(recorded), [*KEY], "left")
+        .where("commits > coalesce(recorded, 0) AND marked_at IS NOT NULL")
+        .select(*KEY, "producer_epoch", "marked_at")
+    )
 
 
 def _owners(named: DataFrame) -> DataFrame:

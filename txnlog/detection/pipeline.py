@@ -39,8 +39,9 @@ class Facts:
     transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
     `remembered` has (cluster, producer_id, transactional_id)
     of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
-    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at (ms),
-    topic_id, action, reason and confidence.
+    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at and
+    seen_until (ms: as-of and end of its copy),
+    topic_id, action, reason, confidence, first_batch_leader_epoch and first_batch_crc.
     """
 
     runs: DataFrame

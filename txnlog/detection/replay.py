@@ -122,6 +122,8 @@ def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
 
 _OF_RUN = (
     "first_timestamp",
+    "first_leader_epoch",
+    "first_crc",
     "last_batch_offset",
     "is_log_append_time",
     "batches",
@@ -160,12 +162,14 @@ def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> Data
         .select(
             "*",
             F.lit(None).cast("bigint").alias("first_timestamp"),
+            F.lit(None).cast("int").alias("first_leader_epoch"),
+            F.lit(None).cast("bigint").alias("first_crc"),
             F.col("base_offset").alias("last_batch_offset"),
             F.lit(False).alias("is_log_append_time"),
             F.lit(0).cast("bigint").alias("batches"),
             F.lit(0).cast("bigint").alias("records"),
             F.lit(0).cast("bigint").alias("size_in_bytes"),
-            F.col("producer_epoch").alias("lowest_producer_epoch"),
+            F.lit(None).cast("smallint").alias("lowest_producer_epoch"),
             "around.*",
             F.col("around.stamp_before_start").alias("stamp_before"),
         )
@@ -193,6 +197,8 @@ def _sums() -> list[Column]:
         F.coalesce(within_calendar("first_timestamp"), within_calendar("max_timestamp")).alias("first_timestamp"),
         F.col("file").alias("opened_file"),
         F.col("position").alias("opened_position"),
+        F.col("first_leader_epoch").alias("first_batch_leader_epoch"),
+        F.col("first_crc").alias("first_batch_crc"),
         F.col("part").alias("first_part"),
         F.col("stamp_before_start").alias("stamp_before_start"),
     )
@@ -214,7 +220,10 @@ def _sums() -> list[Column]:
         _records(in_log).cast("bigint").alias("records"),
         F.sum("size_in_bytes").alias("bytes"),
         F.min(F.when(in_log, F.col("base_offset"))).alias("first_batch_offset"),
-        F.min("lowest_producer_epoch").alias("first_producer_epoch"),
+        # A snapshot has the epoch of the last batch: where that of the first is not in the log, nobody knows it.
+        F.when(
+            F.min("base_offset") == F.min(F.when(in_log, F.col("base_offset"))), F.min("lowest_producer_epoch")
+        ).alias("first_producer_epoch"),
         F.min(F.when(F.col("is_seed"), F.col("base_offset"))).alias("snapshot_start_offset"),
         F.max(F.when(F.col("is_seed"), F.col("coordinator_epoch"))).alias("snapshot_coordinator_epoch"),
     ]

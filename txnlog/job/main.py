@@ -200,12 +200,24 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
 
 def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
     """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
-    seen = store.read(OPEN_TRANSACTIONS, clusters).withColumn("seen_at", F.unix_millis("as_of"))
+    seen = store.read(OPEN_TRANSACTIONS, clusters).withColumns(
+        {"seen_at": F.unix_millis("as_of"), "seen_until": F.unix_millis("copied_until")}
+    )
     return dataclasses.replace(
         facts,
         remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
         sightings=seen.select(
-            *OPEN_TRANSACTIONS.key[:-1], "batches", "bytes", "seen_at", "topic_id", "action", "reason", "confidence"
+            *OPEN_TRANSACTIONS.key[:-1],
+            "batches",
+            "bytes",
+            "seen_at",
+            "seen_until",
+            "topic_id",
+            "action",
+            "reason",
+            "confidence",
+            "first_batch_leader_epoch",
+            "first_batch_crc",
         ),
     )
 

@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from txnlog.format.control import ControlType
 from txnlog.format.kept import compiled
 from txnlog.times import LATEST_MS
 
 LATEST = np.iinfo(np.int64).max
+COMMIT = ControlType.COMMIT.value
 # The columns of the table that `group` fills, one row for each producer id.
 FIELDS = (
     "producer_id", "marker", "first", "last", "lowest_producer_epoch", "batches", "records", "lacks_records",
     "size_in_bytes", "records_before", "bytes_before", "stamp_before_start", "stamp_before", "stamp_after",
-    "says_first", "says_last", "data", "changed", "marked", "is_emptied", "epoch",
+    "says_first", "says_last", "data", "changed", "marked", "is_emptied", "epoch", "commits",
 )  # fmt: skip
 (
     PRODUCER_ID, MARKER, FIRST, LAST, LOWEST_EPOCH, BATCHES, RECORDS, LACKS_RECORDS,
     SIZE, RECORDS_BEFORE, BYTES_BEFORE, STAMP_BEFORE_START, STAMP_BEFORE, STAMP_AFTER,
-    SAYS_FIRST, SAYS_LAST, DATA, CHANGED, MARKED, IS_EMPTIED, EPOCH,
+    SAYS_FIRST, SAYS_LAST, DATA, CHANGED, MARKED, IS_EMPTIED, EPOCH, COMMITS,
 ) = range(len(FIELDS))  # fmt: skip
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -114,10 +116,11 @@ def group(
         if slots[place] < 0:
             slots[place] = count
             table[count, :] = -1
-            table[count, PRODUCER_ID], table[count, IS_EMPTIED] = producer_id, 0
+            table[count, PRODUCER_ID], table[count, IS_EMPTIED], table[count, COMMITS] = producer_id, 0, 0
             count += 1
         at = slots[place]
         if is_event[index] and is_marker:
+            table[at, COMMITS] += markers[index] == COMMIT and table[at, FIRST] >= 0
             table[at, MARKER], table[at, FIRST] = index, -1
         elif is_event[index]:
             _add_data(table, at, index, epochs[index], records[index], sizes[index], totals)

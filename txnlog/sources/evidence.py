@@ -162,6 +162,8 @@ def _of_runs(rows: Numbers) -> dict[str, Any]:
         | {
             "start_offset": rows["base_offset"],
             "first_timestamp": _known(rows["first_timestamp"], NONE),
+            "first_leader_epoch": _known(rows["first_leader_epoch"], -1),
+            "first_crc": _known(rows["first_crc"], -1),
             "records": pa.array(rows["records"], mask=rows["lacks_records"]),
             "stamp_before": _known(rows["stamp_before"], EARLIEST),
         }
@@ -175,6 +177,7 @@ def _of_markers(rows: Numbers) -> dict[str, Any]:
         "marker_type": pa.array(MARKER_TYPES).take(pa.array(rows["marker"])),
         "coordinator_epoch": pa.array(rows["coordinator_epoch"], mask=~is_printed),
         "last_timestamp": rows["max_timestamp"],
+        "commits": rows["commits"],
     }
 
 
@@ -231,6 +234,8 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
         is_log_append_time=is_log_append_time,
         records=np.maximum(headers["record_count"], -1),
         size_in_bytes=headers["batch_length"] + LENGTH_END,
+        leader_epoch=headers["partition_leader_epoch"],
+        crc=headers["crc"],
         marker=marker,
         coordinator_epoch=epochs,
         last_sequence=_last_sequence(headers["base_sequence"], headers["last_offset_delta"]),
@@ -270,6 +275,8 @@ def batches_of_text(printed: TextBatches, written_by_brokers: bool) -> Batches:
         size_in_bytes=known("size_in_bytes", 0),
         marker=marker,
         coordinator_epoch=known("coordinator_epoch", -1),
+        leader_epoch=numbers["partition_leader_epoch"],
+        crc=known("crc", -1),
         last_sequence=_last_sequence(numbers["base_sequence"], numbers["last_offset"] - numbers["base_offset"]),
         is_control=flags["is_control"],
         is_event=is_of_transaction & (~flags["is_control"] | (marker > NO_MARKER)),

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from txnlog.format.control import ControlType
 from txnlog.times import LATEST_MS
 
 Numbers = npt.NDArray[Any]
 
 EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 NO_MARKER = -1
+COMMIT = ControlType.COMMIT.value
 # Compiled code is loaded once a process has seen so many batches, of pieces with so many at least.
 ENOUGH, MANY = 1 << 19, 1 << 10
 
@@ -25,8 +27,8 @@ class Batches(NamedTuple):
     """Some batches of a log, valid and in their order; arrays of one length.
 
     `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
-    index into names of markers, `NO_MARKER` for data. `is_event` marks the batches of transactions; `is_stamped` those
-    whose `max_timestamp` a broker set.
+    index into names of markers, `NO_MARKER` for data. `leader_epoch` and `crc` are -1 where nobody says. `is_event`
+    marks the batches of transactions; `is_stamped` those whose `max_timestamp` a broker set.
     """
 
     position: Numbers
@@ -39,6 +41,8 @@ class Batches(NamedTuple):
     is_log_append_time: Numbers
     records: Numbers
     size_in_bytes: Numbers
+    leader_epoch: Numbers
+    crc: Numbers
     marker: Numbers
     coordinator_epoch: Numbers
     last_sequence: Numbers
@@ -58,14 +62,16 @@ class Totals(NamedTuple):
 class Grouped(NamedTuple):
     """Batches by producer id. All but `totals` and `earliest` are indexes of batches, or numbers, in the order of ids.
 
-    `ended`: the last marker of each producer id. `runs`: for each with data behind that, the `first` and `last` of it,
-    what they add up to, and what lies around them. `says`: for each, the `first` and `last` that tell something of it,
-    its last `data`, where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for
-    none. `emptied`: those with markers that the cleaner has emptied. `totals` are those up to the end of the batches,
-    `earliest` the earliest time of a broker among them.
+    `ended`: the last marker of each producer id; `commits`: how many COMMITs of those had data before them here.
+    `runs`: for each with data behind that, the `first` and `last` of it, what they add up to, and what lies around
+    them. `says`: for each, the `first` and `last` that tell something of it, its last `data`, where its epoch last
+    `changed`, and the last marker that names a coordinator (`marked`), -1 for none. `emptied`: those with markers that
+    the cleaner has emptied. `totals` are those up to the end of the batches, `earliest` the earliest time of a broker
+    among them.
     """
 
     ended: Numbers
+    commits: Numbers
     runs: dict[str, Numbers]
     says: dict[str, Numbers]
     emptied: Numbers
@@ -148,6 +154,7 @@ def compiled_groups() -> Group | None:
         says = {name: column[has_said] for name, column in of_ids.items()}
         return Grouped(
             of_ids["marker"][of_ids["marker"] >= 0],
+            of_ids["commits"][of_ids["marker"] >= 0],
             runs,
             says | {"first": says["says_first"], "last": says["says_last"]},
             of_ids["producer_id"][of_ids["is_emptied"] > 0],
@@ -161,11 +168,12 @@ def compiled_groups() -> Group | None:
 def grouped_by_numpy(batches: Batches, before: Totals) -> Grouped:
     """Group batches that follow others."""
     around = Around.of(batches, before)
-    ended, behind = _events(batches)
+    ended, commits, behind = _events(batches)
     is_ones = batches.producer_id >= 0
     is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
     return Grouped(
         ended,
+        commits,
         _runs(batches, behind, around),
         _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
         np.unique(batches.producer_id[is_emptied]),
@@ -174,18 +182,22 @@ def grouped_by_numpy(batches: Batches, before: Totals) -> Grouped:
     )
 
 
-def _events(batches: Batches) -> tuple[Numbers, Numbers]:
-    """The last marker of each producer id, and the data behind it, both in the order of ids."""
+def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
+    """By producer id: its last marker, how many of its COMMITs closed data here, and the data behind the marker."""
     events = np.flatnonzero(batches.is_event)
     if not len(events):
-        return events, events
+        return events, events, events
     # Stable: the batches of one producer id stay in their order.
     events = events[_order(batches.producer_id[events])]
     starts = starts_of(batches.producer_id[events])
     place = np.arange(len(events))
-    last_marker = np.maximum.reduceat(np.where(batches.marker[events] > NO_MARKER, place, -1), starts)
+    marker = batches.marker[events]
+    follows_data = np.append([False], marker[:-1] == NO_MARKER)
+    follows_data[starts] = False
+    commits = np.add.reduceat(((marker == COMMIT) & follows_data).astype(np.int64), starts)
+    last_marker = np.maximum.reduceat(np.where(marker > NO_MARKER, place, -1), starts)
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(events))))
-    return events[last_marker[last_marker >= 0]], events[place > last_marker[group]]
+    return events[last_marker[last_marker >= 0]], commits[last_marker >= 0], events[place > last_marker[group]]
 
 
 def _runs(batches: Batches, chosen: Numbers, around: Around) -> dict[str, Numbers]:

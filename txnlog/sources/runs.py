@@ -27,6 +27,8 @@ RUN = np.dtype(
         ("base_offset", "i8"),
         ("position", "i8"),
         ("first_timestamp", "i8"),
+        ("first_leader_epoch", "i4"),
+        ("first_crc", "i8"),
         ("stamp_before_start", "i8"),
         ("records_before", "i8"),
         ("bytes_before", "i8"),
@@ -67,6 +69,7 @@ MARKER = np.dtype(
         ("producer_epoch", "i2"),
         ("coordinator_epoch", "i4"),
         ("max_timestamp", "i8"),
+        ("commits", "i8"),
     ]
 )
 PRODUCER = np.dtype(
@@ -121,7 +124,7 @@ class Sums:
         self._earliest_of_piece.append(found.earliest)
         self._pass_anchors(batches)
         for kept, rows in (
-            (self._markers, _markers(batches, found.ended, self.batches)),
+            (self._markers, _markers(batches, found.ended, found.commits, self.batches)),
             (self._runs, _runs(batches, found.runs, self.batches, piece + 1)),
             (self._producers, _emptied(found.emptied, self.batches)),
             (self._producers, _producers(batches, found.says, self.batches)),
@@ -161,7 +164,7 @@ class Sums:
         return np.concatenate(self._runs) if self._runs else np.zeros(0, RUN)
 
     def markers(self) -> Numbers:
-        """The last `MARKER` of each producer id."""
+        """The last `MARKER` of each producer id. `commits`: COMMITs that closed data which was added with them."""
         self._sum_up()
         return np.concatenate(self._markers) if self._markers else np.zeros(0, MARKER)
 
@@ -196,7 +199,11 @@ class Sums:
         """One row a producer id in place of all that wait."""
         if len(self._markers) > 1:
             markers = _sorted(np.concatenate(self._markers))
-            self._markers = [markers[np.append(starts_of(markers["producer_id"])[1:], len(markers)) - 1]]
+            starts = starts_of(markers["producer_id"])
+            commits = np.add.reduceat(markers["commits"], starts) if len(markers) else markers["commits"]
+            markers = markers[np.append(starts[1:], len(markers)) - 1]
+            markers["commits"] = commits
+            self._markers = [markers]
         if self._runs:
             runs = np.concatenate(self._runs)
             self._look_ahead(runs)
@@ -218,8 +225,9 @@ def _sorted(rows: Numbers) -> Numbers:
     return rows[np.argsort(rows["producer_id"], kind="stable")]
 
 
-def _markers(batches: Batches, chosen: Numbers, before: int) -> Numbers:
+def _markers(batches: Batches, chosen: Numbers, commits: Numbers, before: int) -> Numbers:
     rows = np.zeros(len(chosen), MARKER)
+    rows["commits"] = commits
     rows["sequence"] = chosen + before
     for name in ("producer_id", "base_offset", "position", "marker", "producer_epoch", "coordinator_epoch"):
         rows[name] = getattr(batches, name)[chosen]
@@ -235,6 +243,7 @@ def _runs(batches: Batches, found: dict[str, Numbers], before: int, piece: int) 
     rows["sequence"], rows["piece"] = first + before, piece
     rows["base_offset"], rows["position"] = batches.base_offset[first], batches.position[first]
     rows["first_timestamp"] = _first_time(batches, first)
+    rows["first_leader_epoch"], rows["first_crc"] = batches.leader_epoch[first], batches.crc[first]
     rows["last_batch_offset"], rows["last_timestamp"] = batches.base_offset[last], batches.max_timestamp[last]
     rows["producer_epoch"], rows["is_log_append_time"] = batches.producer_epoch[last], batches.is_log_append_time[last]
     return rows

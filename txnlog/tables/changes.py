@@ -45,6 +45,7 @@ def open_transaction_rows(transactions: DataFrame) -> DataFrame:
             "last_time": instant(F.col("last_timestamp")),
             "activity_time": instant(F.col("last_activity")),
             "as_of_time": instant(F.col("as_of")),
+            "copied_until": instant(F.col("copy_to")),
             "since_time": instant(F.col("held_back_since")),
             "last_marker_type": F.nullif(F.col("last_marker.marker_type"), F.lit(NOT_PRINTED)),
             "last_marker_offset": F.col("last_marker.base_offset"),
@@ -128,6 +129,7 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
         F.col("action").alias("new_action"),
         F.col("cause").alias("new_cause"),
         F.struct("batches", "bytes").alias("new_size"),
+        F.col("first_batch_crc").alias("new_crc"),
     )
     seen = covered.select(
         *PARTITION,
@@ -155,6 +157,12 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
         .when(
             F.col("new_action").isNotNull() & ~F.col("new_action").isin("ABORT", "UNDETERMINED"),
             F.concat(F.lit("withdrawn: now "), F.col("new_cause"), F.lit(", "), F.col("new_action")),
+        )
+        .when(
+            (F.col("new_action") == "UNDETERMINED") & (F.col("new_crc") != F.col("first_batch_crc")),
+            F.concat(
+                F.lit("withdrawn: another transaction starts there, "), F.col("new_cause"), F.lit(", UNDETERMINED")
+            ),
         )
         # The proofs of a candidate are of the batches that it was judged by.
         .when(

@@ -14,6 +14,7 @@ from txnlog.format.structure import (
     TEXTS,
     TIMESTAMP,
     TOPIC_PARTITIONS,
+    UINT32,
 )
 from txnlog.sources.rows import DumpFileRow
 
@@ -42,6 +43,7 @@ class OpenTransactionRow(NamedTuple):
     late: Annotated[bool | None, BOOLEAN, "Open for longer than allowed; null where its age cannot be known."]
     as_of: Annotated[object, TIMESTAMP, "When the partition was copied: what ages count from."]
     as_of_source: Annotated[str, TEXT, "Where the as-of is from."]
+    copied_until: Annotated[object | None, TIMESTAMP, "When the copy had ended at the latest."]
     start_timestamp: Annotated[object | None, TIMESTAMP, "Time of its first batch, by its producer."]
     last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch, by its producer."]
     last_activity: Annotated[object | None, TIMESTAMP, "What its age counts from; a broker's time where needed."]
@@ -68,6 +70,8 @@ class OpenTransactionRow(NamedTuple):
     chosen_because: Annotated[str, TEXT, "Why that copy."]
     opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
     opened_position: Annotated[int, INT64, "Byte of that file."]
+    first_batch_leader_epoch: Annotated[int | None, INT32, "Leader epoch of its first batch."]
+    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch: another is another transaction."]
     last_marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT: the producer id's last marker before."]
     last_marker_offset: Annotated[int | None, INT64, "Its offset."]
     last_marker_epoch: Annotated[int | None, INT16, "Its producer epoch."]
@@ -112,6 +116,8 @@ class AbortCandidateRow(NamedTuple):
     held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset stands still."]
     opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
     opened_position: Annotated[int, INT64, "Byte of that file."]
+    first_batch_leader_epoch: Annotated[int | None, INT32, "Leader epoch of its first batch."]
+    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch: another is another transaction."]
     last_marker_offset: Annotated[int | None, INT64, "Offset of the producer id's last marker before."]
     last_marker_file: Annotated[str | None, TEXT, "Its file."]
     evidence_state: Annotated[str | None, TEXT, "State of the coordinator record that decided."]

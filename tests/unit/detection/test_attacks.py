@@ -5,12 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.detection_cases import Case, Found
+from tests.logs_in_words import instant
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 DISCARDS = {"ABORT", "FENCE", "MOVE_COORDINATOR"}
 LISTED = "empty@50 ongoing@99[orders-0]"
 COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
 LAGGING = {f"{TRANSACTION_STATE}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
+# As columns of `SIGHTINGS`: copied from minute 100 to 995.
+SEEN_DURING_A_LONG_COPY = (
+    "orders", 0, 7, 0, 1, 100, instant("100"), instant("995"), None, "UNDETERMINED", "said so", "LOW", 1, 0,
+)  # fmt: skip
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 
@@ -30,6 +35,9 @@ CASES = [
            " ongoing@500[orders-0] prepare_abort@501 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
     attack(1, "data that a broker dates after the start of the current transaction is of it", "abort(0, of=8)@501 data(1)@502",
            "skip(50) id(app) complete_commit@101 ongoing@500[orders-0] cleaned_to(50)", "STUCK_ONGOING FENCE"),
+    attack(1, "of the epoch of its first batch, which only a snapshot remembers, nothing is known", "segment(4) epochs(4, 4)"
+           " snapshot(4, open=0, epoch=1)@100 plain(4)@600", "id(app, version=2) empty@50 ongoing@60[orders-0]"
+           " prepare_commit(epoch=1)@61 complete(epoch=1)@61 ongoing(epoch=1)@99[orders-0]", "SKEW UNDETERMINED"),
     attack(1, "a partition that the transaction lists is not in the dump", "data(0)@100",
            "empty@50 ongoing@99[orders-0,payments-0]", "COVERAGE_GAP UNDETERMINED"),
     attack(1, "a partition that the transaction lists may hold data of a lost commit", "data(0)@200",
@@ -68,6 +76,14 @@ CASES = [
     attack(5, "a COMMIT that its record explains, long in coming", "data(0)@100 commit(1, of=8)@150",
            "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62 complete(written=150)@62",
            "NEVER_ADDED ABORT"),
+    attack(5, "of the id itself, in a partition that its record does not list", "data(0)@100", COMMITTED.replace(
+           "orders-0", "refunds-0"), "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0)@100 commit(1)@101"}),
+    attack(5, "two that closed data within the clock skew, and one record", "data(0)@101:02", f"{LISTED.replace('orders', 'payments')}"
+           " prepare_commit@101 complete@101", "HISTORY_COMPACTED UNDETERMINED",
+           logs={"payments-0@1": "data(0)@100 commit(1)@101 data(2)@101:01 commit(3)@101:03"}),
+    attack(5, "one that was sent twice, and one record", "abort(0, of=8)@500 data(1)@501", f"{LISTED.replace('orders', 'payments')}"
+           " prepare_commit@101 complete@101", "NEVER_ADDED ABORT",
+           logs={"payments-0@1": "data(0)@100 commit(1)@101 commit(2)@101:03"}),
     # 6: a missing first segment is no moved log start.
     attack(6, "the first epoch starts below the copy", "segment(10) epochs(0, 0) snapshot(10, open=4)@100 plain(10)@300",
            "empty@50", "COVERAGE_GAP UNDETERMINED"),
@@ -86,6 +102,14 @@ CASES = [
            seen_as="KEEP HIGH"),
     attack(8, "kept by a dump that showed fewer batches", "data(0)@100 data(1)@110", "empty@50", "MARKER_LOST_COMMIT KEEP",
            seen=(1, 100, 900), seen_as="KEEP HIGH"),
+    attack(8, "kept by an earlier dump, but another transaction starts there now", "data(0)@100",
+           "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED", seen=(1, 100, 900),
+           seen_as="KEEP HIGH", seen_crc=5),
+    attack(8, "kept by a version that did not note the first batch", "data(0)@100",
+           "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "MARKER_LOST_COMMIT KEEP", seen=(1, 100, 900),
+           seen_as="KEEP HIGH", seen_crc=None),
+    attack(8, "seen by a dump whose copy took hours: it may have come meanwhile", "data(0)@none", "empty@50",
+           "SKEW UNDETERMINED", sightings=(SEEN_DURING_A_LONG_COPY,)),
     # 9: young event time without any time by a broker before it.
     attack(9, "its id's records are compacted, the coordinator was copied first", "data(0)@100", None,
            "SKEW UNDETERMINED",

@@ -240,6 +240,8 @@ CLOCKS = [
          want="NEVER_ADDED ABORT"),
     Case("clock: 44: no timestamp, an earlier dump had less of it", "data(0)@none data(1)@none", "empty@50",
          seen=(1, 100, 900), want="SKEW UNDETERMINED"),
+    Case("clock: 44: no timestamp, and an earlier dump had another transaction there", "data(0)@none", "empty@50",
+         seen=(1, 100, 900), seen_crc=5, want="SKEW UNDETERMINED"),
     Case("clock: 44: no timestamp, an earlier dump had it minutes before", "data(0)@none", "empty@50", seen=(1, 100, 990),
          want="SKEW UNDETERMINED"),
 ]  # fmt: skip

@@ -41,6 +41,8 @@ def batches(ids: list[int], count: int, seed: int) -> Batches:
         is_log_append_time=some([False, True], np.bool_),
         records=some([-1, 0, 1, 50], np.int64),
         size_in_bytes=some([61, 200, 1 << 30], np.int64),
+        leader_epoch=some([-1, 4], np.int32),
+        crc=some([-1, 7, 1 << 31], np.int64),
         marker=marker,
         coordinator_epoch=some([-1, 0, 9], np.int32),
         last_sequence=some([0, 5], np.int32),
@@ -54,6 +56,7 @@ def as_lists(found: Grouped) -> dict[str, Any]:
     """All that both have, as plain numbers."""
     return found._asdict() | {
         "ended": found.ended.tolist(),
+        "commits": found.commits.tolist(),
         "emptied": found.emptied.tolist(),
         "runs": {name: column.tolist() for name, column in found.runs.items()},
         "says": {name: column.tolist() for name, column in found.says.items()},

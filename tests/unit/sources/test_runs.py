@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from txnlog.sources import groups, runs
-from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches
+from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
 from txnlog.sources.runs import Sums
 from txnlog.times import LATEST_MS
 
@@ -85,6 +85,8 @@ def columns(found: list[tuple[int, int, One]]) -> Batches:
         is_log_append_time=of("is_stamped", np.bool_),
         records=of("records"),
         size_in_bytes=np.full(len(found), 100, np.int64),
+        leader_epoch=np.full(len(found), 4, np.int32),
+        crc=offsets + (1 << 31),
         marker=of("marker", np.int8),
         coordinator_epoch=of("producer_epoch", np.int32),
         last_sequence=of("sequence", np.int32),
@@ -153,6 +155,8 @@ def test_a_run_is_what_lies_behind_the_last_marker_of_its_producer_id(batches: l
             "base_offset": start,
             "position": position,
             "first_timestamp": first.first_time if 0 <= first.first_time <= LATEST_MS else first.time,
+            "first_leader_epoch": 4,
+            "first_crc": start + (1 << 31),
             "stamp_before_start": latest_before(batches, start),
             "records_before": before(batches, start)[0],
             "bytes_before": before(batches, start)[1],
@@ -185,6 +189,23 @@ def test_the_last_marker_of_each_producer_id_is_kept(batches: list[One], cuts: l
     names = ("base_offset", "position", "marker", "producer_epoch", "max_timestamp")
     rows = summed(batches, cuts, []).markers()
     assert {row["producer_id"]: tuple(row[name] for name in names) for row in rows} == expected
+
+
+@settings(deadline=None, max_examples=200)
+@given(BATCHES, st.lists(st.integers(0, 30), max_size=4))
+def test_commits_that_closed_data_are_counted_within_a_piece(batches: list[One], cuts: list[int]) -> None:
+    closing: dict[int, int] = {}
+    is_open: set[int] = set()
+    for one in (one for one in batches if one.is_event and not one.is_emptied):
+        if one.marker == NO_MARKER:
+            is_open.add(one.producer_id)
+            continue
+        closing.setdefault(one.producer_id, 0)
+        closing[one.producer_id] += one.marker == COMMIT and one.producer_id in is_open
+        is_open.discard(one.producer_id)
+    whole, cut = (summed(batches, where, []).markers() for where in ([], cuts))
+    assert {row["producer_id"]: row["commits"] for row in whole} == closing
+    assert all(row["commits"] <= closing[row["producer_id"]] for row in cut)
 
 
 @settings(deadline=None, max_examples=200)

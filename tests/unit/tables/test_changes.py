@@ -20,6 +20,8 @@ COVERED = (
     "log_end_offset bigint, damaged_to bigint, gap_to bigint, snapshot_offset bigint, is_cut boolean"
 )
 LATER = "cluster string, topic string, partition int, later_as_of timestamp"
+WRITTEN_TO = "withdrawn: written to since, now COVERAGE_GAP, UNDETERMINED"
+ANOTHER = "withdrawn: another transaction starts there, COVERAGE_GAP, UNDETERMINED"
 NO_LONGER_OPEN, RECREATED = "no longer open", "the topic was deleted and created anew"
 
 
@@ -32,8 +34,8 @@ class Case:
     """A candidate at offset 5 from the dump of night 2, and a dump of `night` whose log reaches from offset 0 to 9.
 
     `verdict` is the cause and action that the dump has for it, None where it is not open. `known` says what differs
-    of the candidate, None where there is none; `covers` what differs of the dump. `want` is status and resolution of
-    the row that is written, None where nothing is.
+    of the candidate, None where there is none; `covers` what differs of the dump, `shows` of the transaction in it.
+    `want` is status and resolution of the row that is written, None where nothing is.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Case:
     night: int = 3
     known: Mapping[str, Any] | None = field(default_factory=dict)
     covers: Mapping[str, Any] = field(default_factory=dict)
+    shows: Mapping[str, Any] = field(default_factory=dict)
 
 
 CANDIDATE = {"action": "ABORT", "status": "OPEN", "as_of": night(2), "detected_at": night(2)}
@@ -67,6 +70,12 @@ CANDIDATES = [
     Case("committed, as is known now", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"),
          "MARKER_LOST_COMMIT KEEP"),
     Case("not enough is known now", None, "COVERAGE_GAP UNDETERMINED"),
+    Case("not enough is known now, and it was written to", ("RESOLVED", WRITTEN_TO), "COVERAGE_GAP UNDETERMINED",
+         shows={"batches": 2}),
+    Case("not enough is known now of another transaction", ("RESOLVED", ANOTHER), "COVERAGE_GAP UNDETERMINED",
+         known={"first_batch_crc": 1}, shows={"first_batch_crc": 2}),
+    Case("not enough is known now, and its first batch was not noted", None, "COVERAGE_GAP UNDETERMINED",
+         shows={"first_batch_crc": 2}),
     Case("resolved, and still open in an older dump", None, "NEVER_ADDED ABORT", known=RESOLVED),
     Case("resolved, and open in a later dump", ("OPEN", None), "NEVER_ADDED ABORT", night=5, known=RESOLVED),
     Case("new", ("OPEN", None), "NEVER_ADDED ABORT", known=None),
@@ -97,7 +106,7 @@ def written(spark: SparkSession) -> list[Row]:
         if case.verdict is not None:
             cause, action = case.verdict.split()
             new = {"cause": cause, "action": action, "as_of": night(case.night)}
-            found.append(filled(transactions, transaction | new))
+            found.append(filled(transactions, transaction | new | dict(case.shows)))
         covers = place | WHOLE | {"as_of": night(case.night)} | dict(case.covers)
         covered.append(tuple(covers.get(each.split()[0]) for each in COVERED.split(", ")))
         later.append(("c", case.id, 0, max(night(2), night(case.night))))
