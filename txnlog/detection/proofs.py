@@ -224,10 +224,10 @@ MARKER_IS_PRINTED = Proof(
 )
 NO_COMMIT = Proof(
     "no_commit_can_own_it",
-    "(committed IS NULL OR commit_came) AND witness IS NULL",
+    "(committed IS NULL OR commit_came) AND NOT is_witnessed",
     "No committed transaction that is known and listed the partition can have written the data: the last one's marker"
-    " is here, or the data is later by a broker's clock or by its producer epoch. Nor was data of its epoch committed"
-    " at the next epoch in another partition.",
+    " is here, or the data is later by a broker's clock or by its producer epoch. Where records are missing, data"
+    " of its epoch was not committed at the next epoch in another partition, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
     Cause.SKEW,

@@ -140,6 +140,9 @@ CASES = [
     attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
                                             " commit(3, epoch=5)@103"}),
+    attack(18, "its epoch was committed in another partition, and all records are there", "data(0, epoch=3)@100",
+           "id(app, version=2) empty@50 ongoing(epoch=3)@99[payments-0] prepare_commit(epoch=4)@101 complete(epoch=4)@101"
+           " empty(epoch=9)@500", "EPOCH_MISMATCH ABORT", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
     attack(18, "its epoch was aborted in another partition", "data(0, epoch=3)@100", COMPACTED,
            "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 abort(1, epoch=4)@101"}),
     attack(18, "another partition's COMMIT has its epoch: of which transaction does not follow", "data(0, epoch=3)@100",
