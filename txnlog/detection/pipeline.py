@@ -111,7 +111,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         .transform(with_remembered, facts.remembered)
         .transform(with_proofs, thresholds)
     )
-    judged = settle(proved.transform(with_unproved, copies).transform(with_verdicts, thresholds))
+    judged = settle(proved.transform(with_unproved, copies, times).transform(with_verdicts, thresholds))
     impact = held_back(judged, facts.runs, copies)
     return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times, clusters)
 

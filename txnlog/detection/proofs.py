@@ -268,10 +268,10 @@ HISTORY_IS_WHOLE = Proof(
 TRANSACTION_IS_WHOLE = Proof(
     "all_its_partitions_are_proved",
     "unproved_partitions IS NOT NULL AND size(unproved_partitions) = 0",
-    "Every partition that the coordinator's transaction lists is in the dump, and whatever its producer id has open"
-    " there is this transaction's as far as commits go: ending it decides all of them.",
+    "Every partition that the coordinator's transaction lists is in the dump, copied since it began, and whatever its"
+    " producer id has open there is this transaction's as far as commits go: ending it decides all of them.",
     "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
-    "dump all partitions that the transaction lists",
+    "dump all partitions that the transaction lists, after it began",
     Cause.COVERAGE_GAP,
     "concat('ending the coordinator\\'s transaction decides all partitions that it lists, and not all are proved to"
     " hold its data alone: ', array_join(slice(unproved_partitions, 1, 5), ', '))",

@@ -11,6 +11,7 @@ from txnlog.detection.causes import Action, Confidence
 from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
+from txnlog.detection.times import LOG_DIR
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
@@ -135,29 +136,31 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
 
 
-def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
+def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
-    All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole.
+    All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
+    copied since it began. Before that, data of an earlier transaction may have been on its way.
     """
+    began = F.coalesce("current.start_timestamp", "current.last_update_timestamp") + F.col("clock_skew_ms")
     ending = transactions.where("is_ongoing OR is_prepared").select(
-        "cluster", "producer_id", "current.topic_partitions"
+        "cluster", "producer_id", "current.topic_partitions", began.alias("began")
     )
     listed = (
         ending.dropDuplicates(["cluster", "producer_id"])
         .withColumn("each", F.explode("topic_partitions"))
-        .select("cluster", "producer_id", "each.topic", "each.partition")
+        .select("cluster", "producer_id", "began", "each.topic", "each.partition")
     )
     is_whole = F.expr(
         "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
         f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
     )
     here = [*PARTITION, "producer_id"]
+    whole = copies.join(F.broadcast(times), [*LOG_DIR], "left").withColumn("copy_is_whole", is_whole)
     found = (
-        listed.join(F.broadcast(copies.withColumn("copy_is_whole", is_whole).select(*PARTITION, "copy_is_whole")),
-                    [*PARTITION], "left")
+        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "copy_from")), [*PARTITION], "left")
         .join(transactions.select(*here, "is_own_data"), here, "left")
-        .where("NOT coalesce(is_own_data, copy_is_whole, false)")
+        .where("NOT coalesce(is_own_data, copy_is_whole AND copy_from > began, false)")
         .groupBy("cluster", "producer_id")
         .agg(F.sort_array(F.collect_set(F.concat_ws("-", "topic", "partition"))).alias("unproved"))
     )  # fmt: skip

@@ -47,6 +47,9 @@ CASES = [
            "COVERAGE_GAP UNDETERMINED", logs={"payments-0@1": "plain(0)@100 damage(end)"}),
     attack(1, "all partitions that the transaction lists hold its data alone", "data(0)@100",
            "empty@50 ongoing@99[orders-0,payments-0]", "STUCK_ONGOING FENCE", logs={"payments-0@1": "plain(0) data(1)@100"}),
+    attack(1, "a partition that the transaction lists was copied before it began, and data was committed there since",
+           "data(0)@200", "empty@50 ongoing@160[payments-0] prepare_commit@161 complete@161 ongoing@199[orders-0,payments-0]",
+           "COVERAGE_GAP UNDETERMINED", logs={"payments-0@2": "plain(0)@100"}, copied={"2": (150, 151)}),
     # 2: the producer's clock, ahead by less than the skew that is allowed, by more, and in places of no trust.
     attack(2, "a second ahead: a commit before an Ongoing transaction", "data(0)@101:01",
            f"{COMMITTED} ongoing@200[orders-0]", "MARKER_LOST_COMMIT KEEP"),
