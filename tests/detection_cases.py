@@ -48,7 +48,8 @@ class Case:
     """A dump in words and what is to come out of it.
 
     `orders` is the log of orders-0 and `coordinator` that of `__transaction_state-0`, both on broker 1; None where
-    the dump lacks it. `logs` has more by `topic-partition@broker`. `copied` says when brokers were copied: minutes
+    the dump lacks it. `logs` has more by `topic-partition@broker` or `@broker/disk`; `modified_on` says the minute of
+    the files of a disk where it is not `modified`. `copied` says when brokers were copied: minutes
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
     an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
     `seen_as` with which action and confidence, `seen_crc` its first checksum; `sightings` are more, columns of
@@ -64,6 +65,7 @@ class Case:
     coordinators: int | None = 1
     max_timeout: int = 15
     modified: float = 1000
+    modified_on: Mapping[str, float] = field(default_factory=dict)
     remembered: str | None = None
     seen: tuple[int, int, float] | None = None
     seen_as: str = "UNDETERMINED LOW"
@@ -168,12 +170,13 @@ def by_cluster(frame: DataFrame, ids: Iterable[str]) -> dict[str, list[dict[str,
 def _add(rows: Rows, case: Case) -> None:
     own = {"orders-0@1": case.orders, f"{TRANSACTION_STATE}-0@1": case.coordinator}
     logs = {place: line for place, line in {**own, **case.logs}.items() if line is not None}
-    modified = datetime.fromtimestamp((START + case.modified * MINUTE) / 1000, UTC)
     brokers = set()
     for name, line in logs.items():
-        log, _, broker = name.partition("@")
+        log, _, disk = name.partition("@")
+        broker = disk.partition("/")[0]
+        modified = datetime.fromtimestamp((START + case.modified_on.get(disk, case.modified) * MINUTE) / 1000, UTC)
         topic, _, partition = log.rpartition("-")
-        place = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{broker or '1'}"}
+        place = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{disk or '1'}"}
         brokers.add((place["broker"], place["log_dir"]))
         kind = CoordinatorLog if topic == TRANSACTION_STATE else PartitionLog
         kind(rows, place | {"topic": topic, "partition": int(partition)}, modified).write(line)

@@ -246,13 +246,12 @@ COMMITS_EXPLAINED = Proof(
 COPIES_AGREE = Proof(
     "coordinator_copies_agree",
     "NOT coalesce(copies_disagree, false)",
-    "Below their high watermarks, all copies of the coordinator partition have the same records, as far as they have"
-    " any.",
-    "high watermark (KIP-101), unclean leader elections",
+    "All copies of the coordinator partition have the same records at the same offsets, as far as they have any.",
+    "leader epochs (KIP-101), unclean leader elections",
     "look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'copies of __transaction_state have different records at the same offsets below their high watermarks: records"
-    " were lost, and that this data was committed cannot be ruled out'",
+    "'copies of __transaction_state have different records at the same offsets: records were lost, and that this data"
+    " was committed cannot be ruled out'",
 )
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",

@@ -2,7 +2,7 @@
 
 The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
 that is whole and below its high watermark, if it reaches up to where the chosen copy is whole. Copies that disagree
-below their high watermarks show that records were lost in an unclean leader election.
+show that records were lost in an unclean leader election.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def coordinator_copies(states: DataFrame, everywhere: DataFrame, chosen: DataFra
             *PLACE,
             *OF_COPY,
             F.expr("coalesce(is_chosen, false)").alias("is_chosen"),
+            F.expr("coalesce(is_text, false)").alias("is_text"),
             F.expr("greatest(first_base_offset, damaged_to, gap_to, broken + 1)").alias("whole_from"),
             F.expr("if(is_text OR high_watermark IS NULL, null, least(log_end_offset, high_watermark))").alias(
                 "certain_to"
@@ -78,20 +79,15 @@ def recorded_states(states: DataFrame, taken: DataFrame) -> DataFrame:
 
 
 def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
-    """The coordinator partitions of which two copies differ, below all high watermarks: (cluster, partition).
+    """The coordinator partitions of which two copies differ: (cluster, partition).
 
-    Records at one offset were written by coordinators of different epochs.
+    Records at one offset were written by coordinators of different epochs. High watermarks do not matter: that of a
+    broker that died is some seconds old, and what it had above was perhaps acknowledged.
     """
-    common = (
-        copies.where("certain_to IS NOT NULL")
-        .groupBy(*PLACE)
-        .agg(F.min("certain_to").alias("common_to"), F.count("*").alias("copies"))
-        .where("copies > 1")
-    )
+    raw = copies.where("NOT is_text").select(*PLACE, *OF_COPY)
     return (
         states.where("problem IS NULL")
-        .join(F.broadcast(common), [*PLACE], "inner")
-        .where("offset < common_to")
+        .join(F.broadcast(raw), [*PLACE, *OF_COPY], "left_semi")
         .groupBy(*PLACE, "offset")
         .agg(F.min("coordinator_epoch").alias("first"), F.max("coordinator_epoch").alias("last"))
         .where("first <> last")

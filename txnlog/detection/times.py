@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.times import LATEST_MS
@@ -13,8 +13,8 @@ LOG_DIR = ("cluster", "broker", "log_dir")
 def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_ms: int) -> DataFrame:
     """One row per log directory: `as_of` (ms, what ages count from), `as_of_source`, and the window of the copy.
 
-    `as_of_is_plausible`: something in the broker's copy, by a broker's clock or a file's time, is at most `slack_ms`
-    older than that; null where nothing in it has a time.
+    `as_of_is_plausible`: something in the copy, by a broker's clock or a file's time, is at most `slack_ms` older than
+    that; null where nothing in it has a time. One disk of a broker may have failed long before the others were copied.
 
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest evidence of time in the broker's copy counts. Where start or end of the copy are not known, the
@@ -25,7 +25,7 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     ended = F.when(given.isNull(), F.col("copy_ended"))
     evidence = F.greatest("broker_timestamp", "file_timestamp")
     return (
-        log_dirs.join(_evidence(files), ["cluster", "broker"], "left")
+        log_dirs.transform(_with_evidence, files)
         .withColumn("as_of", F.coalesce(started, evidence))
         .withColumn("as_of_source", _source(as_of))
         .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
@@ -37,13 +37,25 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     )
 
 
-def _evidence(files: DataFrame) -> DataFrame:
+def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
+    """Add the latest time by a broker's clock and the latest of a file: of the directory, of texts of the broker."""
     # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
     file_timestamp = F.unix_millis("modified")
     of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
-    return files.groupBy("cluster", "broker").agg(
-        F.max("broker_timestamp").alias("broker_timestamp"),
-        F.max(of_the_copy).alias("file_timestamp"),
+    latest = [F.max("broker_timestamp").alias("own_broker"), F.max(of_the_copy).alias("own_file")]
+    everything = Window.partitionBy("cluster", "broker")
+    has_own = F.col("own_file").isNotNull()
+    return (
+        log_dirs.join(files.groupBy(*LOG_DIR).agg(*latest), [*LOG_DIR], "left")
+        .withColumns(
+            {
+                f"{whose}_timestamp": F.when(has_own, F.col(f"own_{whose}")).otherwise(
+                    F.max(f"own_{whose}").over(everything)
+                )
+                for whose in ("broker", "file")
+            }
+        )
+        .drop("own_broker", "own_file")
     )
 
 

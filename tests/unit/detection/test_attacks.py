@@ -125,10 +125,18 @@ CASES = [
            logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(9, "in flight with a time of yesterday, all of the broker copied within ten minutes", "data(0)@100",
            "empty@50", "SKEW UNDETERMINED", copied={"1": (1000, 1010)}),
-    # 10: copies of the coordinator that differ below their high watermarks.
+    # 10: copies of the coordinator that differ.
     attack(10, "another coordinator wrote other records, which an unclean election took", "data(0)@100",
            "id(app) empty@50 id(other, of=3) empty(coordinator=2)@60", "HISTORY_COMPACTED UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"}),
+    attack(10, "the broker that died had a high watermark of some seconds before", "data(0)@100",
+           "id(app) empty@50 id(other, of=3) empty(coordinator=2)@160 empty(coordinator=2)@170", "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"
+                                             " prepare_commit(coordinator=1)@101 high_watermark(1)"}),
+    attack(10, "the checkpoints of the broker that died were not copied", "data(0)@100",
+           "id(app) empty@50 id(other, of=3) empty(coordinator=2)@160 empty(coordinator=2)@170", "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing(coordinator=1)@99[orders-0]"
+                                             " prepare_commit(coordinator=1)@101 no_checkpoint"}),
     # 18: what one broker's cleaner took, another broker has; records count together where they agree.
     attack(18, "compacted in the copy that is believed, whole in another", "abort(0, of=8)@70 data(1)@100",
            "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "NEVER_ADDED ABORT",
@@ -190,6 +198,9 @@ CASES = [
     # 13: a manifest that is of another day than the copy.
     attack(13, "a day after all that is in the copy", "data(0)@100", LISTED, "SKEW UNDETERMINED",
            copied={"1": (2440, 2440.05)}),
+    attack(13, "the coordinator lies on a disk that failed long before its broker was copied", "data(0)@100 plain(1)@101"
+           " abort(2, of=8)@102", None, "SKEW UNDETERMINED", modified_on={"2/b": 60},
+           logs={f"{TRANSACTION_STATE}-0@2/b": "empty@50", "other-0@2/a": "plain(0)@999"}),
     # 14: the producer's snapshot or a broker's time shows that data came after the end.
     attack(14, "a broker's time puts the data after the abort", "abort(0, of=8)@300 data(1)@301",
            f"{LISTED} prepare_abort@101 complete@101", "NEVER_ADDED ABORT"),
