@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
-from tests.writer import NOW, batch, data, marker, put, segment
+from tests.writer import ABORT, NOW, batch, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
@@ -71,8 +71,9 @@ def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
     written(log_dir, "__transaction_state-0", coordinator)
     first = [data(0, BUSY), marker(1, BUSY), data(2, LATE), marker(3, LATE), data(4, LATE)]
     written(log_dir, "orders-0", [*first, *of_busy])
-    written(log_dir, "orders-1", [data(0, NEVER), data(1, BUSY), marker(2, BUSY)])
-    written(log_dir, "payments-0", [data(0, ONGOING), marker(1, BUSY)])
+    # A COMMIT would need its record.
+    written(log_dir, "orders-1", [data(0, NEVER), data(1, BUSY), marker(2, BUSY, kind=ABORT)])
+    written(log_dir, "payments-0", [data(0, ONGOING), marker(1, BUSY, kind=ABORT)])
     ends = {
         "__transaction_state-0": len(records),
         "orders-0": BEHIND + len(of_busy),
@@ -84,7 +85,9 @@ def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
 
 def short_transactions() -> list[bytes]:
     return [
-        (marker if (offset - BEHIND) % 2 else data)(offset, BUSY, max_timestamp=NOW + 1)
+        marker(offset, BUSY, kind=ABORT, max_timestamp=NOW + 1)
+        if (offset - BEHIND) % 2
+        else data(offset, BUSY, max_timestamp=NOW + 1)
         for offset in range(BEHIND, BEHIND + BATCHES)
     ]
 

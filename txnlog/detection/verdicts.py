@@ -101,8 +101,10 @@ CONDITIONS: dict[str, str] = {
     # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start.
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms AND (last_end IS NOT NULL"
     " OR log_start_offset = 0 OR bounded_by + clock_skew_ms < committed.timestamp)",
-    # Where all records are there and none lists the partition, what was committed elsewhere is not this data.
-    "is_witnessed": f"witness IS NOT NULL AND NOT coalesce(({HISTORY_IS_WHOLE.holds}), false)",
+    # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
+    # elsewhere is not this data.
+    "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"
+    f" AND NOT coalesce(committed.epoch > producer_epoch, false) AND coalesce(({HISTORY_IS_WHOLE.holds}), false))",
     # Its epoch was committed elsewhere, and it was not written after that, nor behind an end of its own here.
     "commit_is_witnessed": "is_witnessed AND first_producer_epoch = producer_epoch"
     " AND coalesce(last_end.producer_epoch <= producer_epoch, last_end IS NULL)"
