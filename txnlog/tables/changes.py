@@ -17,6 +17,15 @@ TRANSACTION = ABORT_CANDIDATES.key
 # Columns of `changes` that say what to do with a row.
 OPERATION = "_operation"
 UPSERT, DELETE = "upsert", "delete"
+# Proofs (`txnlog.detection.proofs`) that lack only where something speaks against them, not where a copy shows less.
+CONTRADICTED = (
+    "log_agrees_with_snapshot",
+    "not_in_aborted_index",
+    "has_one_owner",
+    "no_commit_can_own_it",
+    "commits_are_explained",
+    "coordinator_copies_agree",
+)
 
 
 def instant(milliseconds: Column) -> Column:
@@ -130,6 +139,7 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
         F.col("cause").alias("new_cause"),
         F.struct("batches", "bytes").alias("new_size"),
         F.col("first_batch_crc").alias("new_crc"),
+        F.col("lacking").isin(*CONTRADICTED).alias("is_contradicted"),
     )
     seen = covered.select(
         *PARTITION,
@@ -163,6 +173,10 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame) -> Da
             F.concat(
                 F.lit("withdrawn: another transaction starts there, "), F.col("new_cause"), F.lit(", UNDETERMINED")
             ),
+        )
+        .when(
+            F.expr("new_action = 'UNDETERMINED' AND is_contradicted"),
+            F.concat(F.lit("withdrawn: something speaks against it, "), F.col("new_cause"), F.lit(", UNDETERMINED")),
         )
         # The proofs of a candidate are of the batches that it was judged by.
         .when(

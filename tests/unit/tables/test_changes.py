@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from txnlog.detection.proofs import PROOFS
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.changes import OPERATION, UPSERT, candidate_changes
+from txnlog.tables.changes import CONTRADICTED, OPERATION, UPSERT, candidate_changes
 from txnlog.tables.rows import AbortCandidateRow, OpenTransactionRow
 
 COVERED = (
@@ -22,6 +23,7 @@ COVERED = (
 LATER = "cluster string, topic string, partition int, later_as_of timestamp"
 WRITTEN_TO = "withdrawn: written to since, now COVERAGE_GAP, UNDETERMINED"
 ANOTHER = "withdrawn: another transaction starts there, COVERAGE_GAP, UNDETERMINED"
+AGAINST = "withdrawn: something speaks against it, HISTORY_COMPACTED, UNDETERMINED"
 NO_LONGER_OPEN, RECREATED = "no longer open", "the topic was deleted and created anew"
 
 
@@ -76,6 +78,9 @@ CANDIDATES = [
          known={"first_batch_crc": 1}, shows={"first_batch_crc": 2}),
     Case("not enough is known now, and its first batch was not noted", None, "COVERAGE_GAP UNDETERMINED",
          shows={"first_batch_crc": 2}),
+    Case("a COMMIT marker that no record explains", ("RESOLVED", AGAINST), "HISTORY_COMPACTED UNDETERMINED",
+         shows={"lacking": "commits_are_explained"}),
+    Case("less history than before", None, "HISTORY_COMPACTED UNDETERMINED", shows={"lacking": "history_is_whole"}),
     Case("resolved, and still open in an older dump", None, "NEVER_ADDED ABORT", known=RESOLVED),
     Case("resolved, and open in a later dump", ("OPEN", None), "NEVER_ADDED ABORT", night=5, known=RESOLVED),
     Case("new", ("OPEN", None), "NEVER_ADDED ABORT", known=None),
@@ -123,6 +128,10 @@ def written(spark: SparkSession) -> list[Row]:
 def test_what_becomes_of_a_candidate(case: Case, written: list[Row]) -> None:
     rows = [(row["status"], row["resolution"]) for row in written if row["topic"] == case.id]
     assert rows == ([] if case.want is None else [case.want])
+
+
+def test_what_is_contradicted_are_proofs() -> None:
+    assert set(CONTRADICTED) <= {proof.name for proof in PROOFS}
 
 
 def test_no_candidate_is_deleted(written: list[Row]) -> None:
