@@ -152,8 +152,11 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
     is_pending = F.lead("offset").over(in_turn).isNull() & ~is_complete
     # A Complete* record lists nothing: that is what the Prepare* record before it is for, unless it is compacted away.
     prepared = F.lag(F.when(F.col("state") == "PrepareCommit", F.col("topic_partitions"))).over(in_turn)
+    # When all markers are written a coordinator says so: a later one writes none of that commit.
+    completed_by = F.when(is_complete, F.col("coordinator_epoch")).otherwise(F.lead("coordinator_epoch").over(in_turn))
     explained = (
         named.withColumn("is_pending", is_pending)
+        .withColumn("until_coordinator", completed_by)
         .withColumn("listed", F.when(is_complete, prepared).otherwise(F.col("topic_partitions")))
         .where("state IN ('PrepareCommit', 'CompleteCommit')")
         .select(
@@ -165,21 +168,23 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
             F.when(~(is_complete & has_new_producer), F.col("producer_epoch")).alias("epoch"),
             (F.col("last_update_timestamp") - clock_skew_ms).alias("since"),
             F.when(~F.col("is_pending"), written() + clock_skew_ms).alias("until"),
+            "until_coordinator",
         )
     )
     markers = (
         runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
         .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .select(*KEY, "producer_epoch", within_calendar("last_timestamp").alias("marked_at"))
+        .select(*KEY, "producer_epoch", "coordinator_epoch", within_calendar("last_timestamp").alias("marked_at"))
         .where("marked_at IS NOT NULL")
     )
     is_explained = F.expr(
         "m.cluster = e.cluster AND m.producer_id = e.producer_id"
         " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
         " AND m.marked_at >= e.since AND m.marked_at <= coalesce(e.until, m.marked_at)"
+        " AND NOT coalesce(m.coordinator_epoch > e.until_coordinator, false)"
         " AND coalesce(exists(e.listed, each -> each.topic = m.topic AND each.partition = m.partition), true)"
     )
-    return markers.alias("m").join(explained.alias("e"), is_explained, "left_anti")
+    return markers.alias("m").join(explained.alias("e"), is_explained, "left_anti").drop("coordinator_epoch")
 
 
 def _too_many(runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame) -> DataFrame:

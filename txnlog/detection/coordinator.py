@@ -88,7 +88,7 @@ def coordinator_coverage(
             *PLACE,
             "whole_from_offset",
             "certain_from_offset",
-            F.least("as_of", proven_to).alias("coordinator_as_of"),
+            F.least("shown_as_of", proven_to).alias("coordinator_as_of"),
             F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),
             F.coalesce("copies_disagree", F.lit(False)).alias("copies_disagree"),

@@ -154,8 +154,9 @@ AS_OF_IS_PLAUSIBLE = Proof(
 )
 IS_LATE = Proof(
     "is_proven_late",
-    "as_of - appended_by > late_after_ms",
-    "Its last batch was in the log longer ago than transaction.max.timeout.ms plus the padding.",
+    "shown_as_of - appended_by > late_after_ms",
+    "Its last batch was in the log longer ago than transaction.max.timeout.ms plus the padding, by the as-of and by"
+    " what is in the copy.",
     "KIP-664; brokers' clocks in markers, LogAppendTime and file times",
     "list the folder on the broker before the copy (listing.tsv), or dump again later",
     Cause.SKEW,

@@ -13,6 +13,9 @@ LOG_DIR = ("cluster", "broker", "log_dir")
 def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_ms: int) -> DataFrame:
     """One row per log directory: `as_of` (ms, what ages count from), `as_of_source`, and the window of the copy.
 
+    `shown_as_of`: the as-of, but no later than what the copy shows. Whoever states a time may have a clock that is
+    fast, and something is late only if the copy shows it.
+
     `as_of_is_plausible`: something in the copy, by a broker's clock or a file's time, is at most `slack_ms` older than
     that; null where nothing in it has a time. One disk of a broker may have failed long before the others were copied.
 
@@ -29,11 +32,13 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
         .withColumn("as_of", F.coalesce(started, evidence))
         .withColumn("as_of_source", _source(as_of))
         .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
-        .withColumn("copy_to", F.coalesce(ended, F.col("as_of") + slack_ms))
+        # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
+        .withColumn("copy_to", F.greatest(F.coalesce(ended, F.col("as_of") + slack_ms), "broker_timestamp"))
+        .withColumn("shown_as_of", F.least("as_of", evidence))
         # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
         # it, the copy is of another time.
         .withColumn("as_of_is_plausible", F.col("as_of") <= evidence + slack_ms)
-        .select(*LOG_DIR, "as_of", "as_of_source", "as_of_is_plausible", "copy_from", "copy_to")
+        .select(*LOG_DIR, "as_of", "shown_as_of", "as_of_source", "as_of_is_plausible", "copy_from", "copy_to")
     )
 
 

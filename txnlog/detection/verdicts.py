@@ -37,8 +37,8 @@ class Thresholds:
 # what is not known to be so.
 CONDITIONS: dict[str, str] = {
     "is_two_phase": f"current.timeout_ms = {TWO_PHASE_COMMIT_TIMEOUT_MS}",
-    "is_late": "as_of - last_activity > late_after_ms AND NOT is_two_phase",
-    "is_young": "as_of - last_activity <= late_after_ms",
+    "is_late": "shown_as_of - last_activity > late_after_ms AND NOT is_two_phase",
+    "is_young": "shown_as_of - last_activity <= late_after_ms",
     # The proof that nothing of this producer id is missing before the start: its last end, or a snapshot that shows the
     # same start.
     "snapshot_confirms": "snapshot_start_offset = start_offset",
@@ -212,8 +212,8 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
         }
     ).withColumns(
         {
-            "age_ms": F.col("as_of") - F.col("last_activity"),
-            "age_text": _duration(F.col("as_of") - F.col("last_activity")),
+            "age_ms": F.col("shown_as_of") - F.col("last_activity"),
+            "age_text": _duration(F.col("shown_as_of") - F.col("last_activity")),
             "late_after_text": _duration(F.col("late_after_ms")),
             "iso_current_start": F.coalesce(_iso("current.start_timestamp"), _iso("current.last_update_timestamp")),
             "iso_current_update": _iso("current.last_update_timestamp"),

@@ -87,6 +87,12 @@ CASES = [
     attack(5, "one that was sent twice, and one record", "abort(0, of=8)@500 data(1)@501", f"{LISTED.replace('orders', 'payments')}"
            " prepare_commit@101 complete@101", "NEVER_ADDED ABORT",
            logs={"payments-0@1": "data(0)@100 commit(1)@101 commit(2)@101:03"}),
+    attack(5, "by a coordinator that was elected after the commit had been completed", "data(0)@100 commit(1, of=8, by=3)@150",
+           "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62 complete(written=150)@62",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(5, "by a coordinator that was elected since, of a commit that is still prepared",
+           "data(0)@100 commit(1, of=8, by=3)@150",
+           "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62", "NEVER_ADDED ABORT"),
     # 6: a missing first segment is no moved log start.
     attack(6, "the first epoch starts below the copy", "segment(10) epochs(0, 0) snapshot(10, open=4)@100 plain(10)@300",
            "empty@50", "COVERAGE_GAP UNDETERMINED"),
@@ -198,6 +204,12 @@ CASES = [
     # 13: a manifest that is of another day than the copy.
     attack(13, "a day after all that is in the copy", "data(0)@100", LISTED, "SKEW UNDETERMINED",
            copied={"1": (2440, 2440.05)}),
+    attack(13, "the clock of whoever states it is minutes fast: not late by what is in the copy", "data(0)@985 abort(1, of=8)@985",
+           "empty@50 ongoing@984[orders-0]", "ONGOING WAIT", copied={"1": (1008, 1008.05)}),
+    attack(13, "the same of a transaction that its coordinator never had", "data(0)@985 abort(1, of=8)@985", "empty@50",
+           "TOO_YOUNG WAIT", copied={"1": (1008, 1008.05)}),
+    attack(13, "its end is stated, and a broker wrote into the copy later", "data(0)@100 abort(1, of=8)@999", None,
+           "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"1": (990, 991), "2": (992, 993)}),
     attack(13, "the coordinator lies on a disk that failed long before its broker was copied", "data(0)@100 plain(1)@101"
            " abort(2, of=8)@102", None, "SKEW UNDETERMINED", modified_on={"2/b": 60},
            logs={f"{TRANSACTION_STATE}-0@2/b": "empty@50", "other-0@2/a": "plain(0)@999"}),
