@@ -118,7 +118,7 @@ def with_missing_records(
     """
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradictions = (
-        _unexplained(runs, named, copies, clock_skew_ms)
+        _unexplained(runs, named, clock_skew_ms)
         .unionByName(_too_many(runs, named, copies, coverage))
         .join(F.broadcast(_owners(named)), ["cluster", "producer_id"], "left")
         .withColumnRenamed("coordinator_partition", "owner")
@@ -139,8 +139,8 @@ def with_missing_records(
     )
 
 
-def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """COMMIT markers in the chosen copies that no record of a coordinator is about, and when each was written."""
+def _unexplained(runs: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """COMMIT markers in any copy that no record of a coordinator is about, and when each was written."""
     is_complete = F.col("state") == "CompleteCommit"
     # Whatever the version, a marker has the epoch of its Prepare* record (`TransactionMetadata.prepareAbortOrCommit`).
     # With a new producer id its Complete* record has epoch 0: that of the marker is not told.
@@ -171,9 +171,9 @@ def _unexplained(runs: DataFrame, named: DataFrame, copies: DataFrame, clock_ske
             "until_coordinator",
         )
     )
+    # Also of copies that are not believed: a leader that was elected unclean has lost the marker, the commit stays.
     markers = (
         runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
         .select(*KEY, "producer_epoch", "coordinator_epoch", within_calendar("last_timestamp").alias("marked_at"))
         .where("marked_at IS NOT NULL")
     )

@@ -20,16 +20,19 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     that; null where nothing in it has a time. One disk of a broker may have failed long before the others were copied.
 
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
-    either the latest evidence of time in the broker's copy counts. Where start or end of the copy are not known, the
-    window reaches `slack_ms` beyond the one time that is.
+    either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
+    end of the copy are not known, the window reaches `slack_ms` beyond the one time that is.
     """
     given = F.lit(as_of).cast("bigint")
     started = F.coalesce(given, "copy_started")
     ended = F.when(given.isNull(), F.col("copy_ended"))
     evidence = F.greatest("broker_timestamp", "file_timestamp")
+    # All files of a copy that was fetched later, without its files' times, are later than its brokers' last stamp.
+    keeps_times = F.expr("earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp)")
     return (
         log_dirs.transform(_with_evidence, files)
-        .withColumn("as_of", F.coalesce(started, evidence))
+        .withColumn("kept_timestamp", F.when(keeps_times, F.col("file_timestamp")))
+        .withColumn("as_of", F.coalesce(started, F.greatest("broker_timestamp", "kept_timestamp")))
         .withColumn("as_of_source", _source(as_of))
         .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
         # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
@@ -43,11 +46,18 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
 
 
 def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
-    """Add the latest time by a broker's clock and the latest of a file: of the directory, of texts of the broker."""
+    """Add the latest time by a broker's clock, the latest and the earliest of a file.
+
+    All are of the directory, and of the broker where the directory has texts alone.
+    """
     # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
     file_timestamp = F.unix_millis("modified")
     of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
-    latest = [F.max("broker_timestamp").alias("own_broker"), F.max(of_the_copy).alias("own_file")]
+    latest = [
+        F.max("broker_timestamp").alias("own_broker"),
+        F.max(of_the_copy).alias("own_file"),
+        F.min(of_the_copy).alias("own_earliest"),
+    ]
     everything = Window.partitionBy("cluster", "broker")
     has_own = F.col("own_file").isNotNull()
     return (
@@ -60,7 +70,8 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
                 for whose in ("broker", "file")
             }
         )
-        .drop("own_broker", "own_file")
+        .withColumn("earliest_file_timestamp", F.coalesce("own_earliest", F.min("own_earliest").over(everything)))
+        .drop("own_broker", "own_file", "own_earliest")
     )
 
 
@@ -68,7 +79,7 @@ def _source(as_of: int | None) -> Column:
     if as_of is not None:
         return F.lit("option")
     by_evidence = F.when(
-        F.expr("coalesce(broker_timestamp, 0) >= coalesce(file_timestamp, 0)"),
+        F.expr("coalesce(broker_timestamp, 0) >= coalesce(kept_timestamp, 0)"),
         F.lit("latest broker timestamp"),
     ).otherwise(F.lit("latest file time"))
     return F.when(F.col("copy_started").isNotNull(), F.lit("manifest")).otherwise(by_evidence)

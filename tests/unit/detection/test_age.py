@@ -58,7 +58,7 @@ CLOCKS = [
 
 CONFIDENCE = [
     Case("confidence: whole", "data(0)@100", "empty@50", want="ABORT HIGH"),
-    Case("confidence: nobody said when it was copied", "data(0)@100 abort(1, of=8)@200", "empty@50",
+    Case("confidence: nobody said when it was copied", "metadata@10 data(0)@100 abort(1, of=8)@200", "empty@50",
          copied={"1": (None, None)}, want="ABORT MEDIUM"),
     Case("confidence: no high watermark", "data(0)@100 no_checkpoint", "empty@50", want="ABORT MEDIUM"),
     Case("confidence: its clock is not believed", "abort(0, of=8)@200 data(1)@100 abort(2, of=8)@300", "empty@50",
@@ -66,7 +66,7 @@ CONFIDENCE = [
     Case("confidence: its producer is busy", "data(0)@100", "empty@50 ongoing@999[payments-0]", want="ABORT MEDIUM"),
     Case("confidence: a commit that was lost needs no checkpoint", "data(0)@100 no_checkpoint",
          "ongoing@99[orders-0] prepare_commit@101 complete@101", want="KEEP HIGH"),
-    Case("confidence: nobody said when a commit that was lost was copied", "data(0)@100",
+    Case("confidence: nobody said when a commit that was lost was copied", "metadata@10 data(0)@100",
          "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
     Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),
          seen_as="KEEP HIGH", want="KEEP HIGH"),
@@ -142,7 +142,7 @@ def test_39_when_a_copy_was_taken(
     option: int | None,
     times: tuple[int, str, int, int],
 ) -> None:
-    case = Case("only", "data(0)@100 commit(1)@101", copied={"1": copied}, modified=700)
+    case = Case("only", "metadata@10 data(0)@100 commit(1)@101", copied={"1": copied}, modified=700)
     dump = facts(spark, [case])
     as_of = None if option is None else START + option * MINUTE
     row = copy_times(dump.dump_files, dump.log_dirs, as_of, 10 * MINUTE).collect()[0]
@@ -154,6 +154,12 @@ def test_39_a_broker_that_wrote_later_than_its_files_say(spark: SparkSession) ->
     dump = facts(spark, [Case("only", "data(0)@900 commit(1)@800", modified=700, copied={"1": (None, None)})])
     row = copy_times(dump.dump_files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
     assert (row["as_of"], row["as_of_source"]) == (instant("800"), "latest broker timestamp")
+
+
+def test_39_files_of_a_copy_that_did_not_keep_their_times_say_nothing(spark: SparkSession) -> None:
+    dump = facts(spark, [Case("only", "data(0)@100 commit(1)@101", modified=700, copied={"1": (None, None)})])
+    row = copy_times(dump.dump_files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
+    assert (row["as_of"], row["as_of_source"]) == (instant("101"), "latest broker timestamp")
 
 
 def test_39_where_files_have_no_times_only_brokers_say_when_a_copy_was_taken(spark: SparkSession) -> None:

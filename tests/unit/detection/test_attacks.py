@@ -93,6 +93,8 @@ CASES = [
     attack(5, "by a coordinator that was elected since, of a commit that is still prepared",
            "data(0)@100 commit(1, of=8, by=3)@150",
            "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62", "NEVER_ADDED ABORT"),
+    attack(5, "in a copy that is not believed, as its leader was elected unclean", "data(0, leader=2)@100 plain(1..3, leader=2)",
+           "empty@50", "HISTORY_COMPACTED UNDETERMINED", logs={"orders-0@2": "data(0)@100 commit(1)@101"}),
     # 6: a missing first segment is no moved log start.
     attack(6, "the first epoch starts below the copy", "segment(10) epochs(0, 0) snapshot(10, open=4)@100 plain(10)@300",
            "empty@50", "COVERAGE_GAP UNDETERMINED"),
@@ -210,6 +212,8 @@ CASES = [
            "TOO_YOUNG WAIT", copied={"1": (1008, 1008.05)}),
     attack(13, "its end is stated, and a broker wrote into the copy later", "data(0)@100 abort(1, of=8)@999", None,
            "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"1": (990, 991), "2": (992, 993)}),
+    attack(13, "nobody states it, and the copy was fetched months later", "data(0)@100 abort(1, of=8)@101",
+           "empty@50 ongoing@99[orders-0]", "ONGOING WAIT", copied={"1": (None, None)}, modified=90000),
     attack(13, "the coordinator lies on a disk that failed long before its broker was copied", "data(0)@100 plain(1)@101"
            " abort(2, of=8)@102", None, "SKEW UNDETERMINED", modified_on={"2/b": 60},
            logs={f"{TRANSACTION_STATE}-0@2/b": "empty@50", "other-0@2/a": "plain(0)@999"}),

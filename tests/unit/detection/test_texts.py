@@ -89,7 +89,7 @@ def test_a_text_without_previous_producer_ids_cannot_be_accepted_for_compacted_h
 def test_when_a_text_was_written_says_nothing_of_the_copy(spark: SparkSession) -> None:
     cases = [
         Case("a text", "text data(0)@100 commit(1)@101", None, copied={"1": (None, None)}, modified=5000),
-        Case("raw", "data(0)@100 commit(1)@101", None, copied={"1": (None, None)}, modified=5000),
+        Case("raw", "metadata@10 data(0)@100 commit(1)@101", None, copied={"1": (None, None)}, modified=5000),
     ]
     given = facts(spark, cases)
     times = {row["cluster"]: row for row in copy_times(given.dump_files, given.log_dirs, None, 0).collect()}
