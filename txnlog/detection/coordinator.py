@@ -70,7 +70,10 @@ def coordinator_coverage(
     # The leader may be missing among them, and a follower that had fallen behind proves what it has and nothing more.
     may_lack_leader = F.col("brokers") < F.max("brokers").over(Window.partitionBy("cluster"))
     proven_to = F.when(may_lack_leader, F.coalesce("latest_record", F.lit(0)))
-    end_is_missing = F.expr(f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}")
+    end_is_missing = F.expr(
+        f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
+        " OR (high_watermark IS NULL AND NOT is_text)"
+    )
     damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
     unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))

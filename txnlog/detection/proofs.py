@@ -133,14 +133,15 @@ ONE_OWNER = Proof(
 COORDINATOR_IS_CERTAIN = Proof(
     "coordinator_is_certain",
     "NOT coordinator_is_damaged",
-    "The copy of the id's coordinator partition reaches its log end, and nothing in it hides a later record.",
-    "`TransactionStateManager`",
-    "copy the partition of __transaction_state again",
+    "The copy of the id's coordinator partition reaches its log end, by its high watermark, and nothing in it hides a"
+    " later record.",
+    "`TransactionStateManager`, replication-offset-checkpoint",
+    "copy the partition of __transaction_state and replication-offset-checkpoint again",
     Cause.CORRUPT_INPUT,
     "if(coordinator_is_text, concat('the text of __transaction_state-', coordinator_partition, ' is cut short, damaged"
     " or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files __transaction_state-',"
     " coordinator_partition, '/*.log'), concat('the copy of __transaction_state-', coordinator_partition,"
-    " ' is damaged or lacks its end'))",
+    " ' is damaged, lacks its end, or came without the replication-offset-checkpoint that says where that is'))",
 )
 AS_OF_IS_PLAUSIBLE = Proof(
     "as_of_is_confirmed",
@@ -166,7 +167,7 @@ COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
     "is_seen_by_coordinator OR (transactional_id IS NULL AND coordinator_copy_from IS NULL)",
     "The coordinator was copied after the data was written, by brokers' clocks; by the producer's only where both were"
-    " copied within `clock-skew`.",
+    " copied within `clock-skew`. It knows of the epochs that are in the log.",
     "item 40 of semantics.md",
     "dump __transaction_state after the partitions; state start and end of each copy in dump.toml; list the folders"
     " before the copy (listing.tsv)",
@@ -193,7 +194,8 @@ COORDINATORS_ARE_CERTAIN = Proof(
     "`TransactionStateManager`",
     "copy __transaction_state again",
     Cause.CORRUPT_INPUT,
-    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged or lacks records'",
+    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged, lacks records, or"
+    " came without replication-offset-checkpoint'",
 )
 NOT_OWNED = Proof(
     "no_coordinator_will_end_it",

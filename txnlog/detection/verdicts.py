@@ -65,11 +65,16 @@ CONDITIONS: dict[str, str] = {
     "is_past_timeout": "coordinator_as_of - coalesce(current.start_timestamp, current.last_update_timestamp)"
     " > current.timeout_ms + padding_ms",
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
+    # A coordinator records an epoch before it hands it out (`TransactionCoordinator.initTransactionId`) and before it
+    # sends markers of it: its copy is of before that.
+    "is_ahead_of_coordinator": "is_known AND current.producer_id = producer_id"
+    " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch",
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
     # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
     # time of an event of yesterday.
-    "is_seen_by_coordinator": "bounded_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to"
-    " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to)",
+    "is_seen_by_coordinator": "(bounded_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to"
+    " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to))"
+    " AND NOT is_ahead_of_coordinator",
     # Whatever the producer id wrote before its current transaction began had ended by then.
     "is_of_current": "(is_ongoing OR is_prepared) AND started_after >= current.start_timestamp",
     "is_listed": "listing IS NOT NULL",

@@ -23,7 +23,7 @@ from txnlog.spark.settle import frame_of, local_frame
 
 # No folder of a dump looks like these; of copies that are alike, the first by broker is believed: this one.
 BROKER, LOG_DIR = "(live)", "//live"
-CLEANED_TO = "cleaner-offset-checkpoint"
+HIGH_WATERMARKS, CLEANED_TO = "replication-offset-checkpoint", "cleaner-offset-checkpoint"
 # There is no segment to which it could point.
 NO_POSITION = -1
 
@@ -43,12 +43,12 @@ def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_di
     spark = facts.log_dirs.sparkSession
     states = frame_of(spark, state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))
     files = [_file(log, _place(cluster, partition)) for partition, log in found.logs.items()]
-    cleaned = [_cleaned(log, _place(cluster, partition)) for partition, log in found.logs.items()]
+    known = [row for partition, log in found.logs.items() for row in _checkpoints(log, _place(cluster, partition))]
     return dataclasses.replace(
         facts,
         transaction_states=facts.transaction_states.unionByName(states),
         dump_files=facts.dump_files.unionByName(local_frame(spark, files, arrow_schema(DumpFileRow))),
-        checkpoints=facts.checkpoints.unionByName(local_frame(spark, cleaned, arrow_schema(CheckpointRow))),
+        checkpoints=facts.checkpoints.unionByName(local_frame(spark, known, arrow_schema(CheckpointRow))),
         log_dirs=facts.log_dirs.unionByName(log_dirs),
     )
 
@@ -108,6 +108,12 @@ def _file(log: PartitionLog, place: Row) -> Row:
     )
 
 
-def _cleaned(log: PartitionLog, place: Row) -> Row:
-    """All gaps are the cleaner's: this topic loses nothing in any other way, and damage no broker hands out."""
-    return place | {"file": f"{LOG_DIR}/{CLEANED_TO}", "checkpoint": CLEANED_TO, "checkpoint_offset": log.position}
+def _checkpoints(log: PartitionLog, place: Row) -> list[Row]:
+    """As a consumer reads to the high watermark and no further, and all gaps are the cleaner's.
+
+    This topic loses nothing in any other way, and damage no broker hands out.
+    """
+    return [
+        place | {"file": f"{LOG_DIR}/{name}", "checkpoint": name, "checkpoint_offset": log.position}
+        for name in (HIGH_WATERMARKS, CLEANED_TO)
+    ]

@@ -107,6 +107,8 @@ CASES = [
     # 7: the end of the copy.
     attack(7, "the last epoch starts beyond it", "data(0)@100 epochs(0, 9)", "empty@50", "COVERAGE_GAP UNDETERMINED"),
     attack(7, "so does that of the coordinator", "data(0)@100", "empty@50 epochs(0, 9)", "CORRUPT_INPUT UNDETERMINED"),
+    attack(7, "no checkpoint says how far that of the coordinator reached", "data(0)@100", "empty@50 no_checkpoint",
+           "CORRUPT_INPUT UNDETERMINED"),
     # 8: a KEEP stays.
     attack(8, "kept by an earlier dump, the records are compacted now", "data(0)@100",
            "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "MARKER_LOST_COMMIT KEEP", seen=(1, 100, 900),
@@ -203,6 +205,10 @@ CASES = [
            "id(app, timeout=none) empty@50 ongoing@99[payments-0]", "NEVER_ADDED ABORT"),
     attack(12, "a lost commit of a two-phase id", "data(0)@100",
            "id(app, timeout=none) empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP"),
+    attack(12, "the coordinator's copy is of before the epoch of the data", "data(0, epoch=5)@100", "empty(epoch=3)@50",
+           "SKEW UNDETERMINED"),
+    attack(12, "the coordinator's copy is of before the epoch of the last marker", "abort(0, epoch=5)@100 data(1, epoch=3)@101",
+           "empty(epoch=3)@50", "SKEW UNDETERMINED"),
     # 13: a manifest that is of another day than the copy.
     attack(13, "a day after all that is in the copy", "data(0)@100", LISTED, "SKEW UNDETERMINED",
            copied={"1": (2440, 2440.05)}),
