@@ -47,7 +47,8 @@ def with_commit_markers(
         .where("closes AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
         .where(within_calendar("max_timestamp") >= F.col("group_from") - clock_skew_ms)
         .groupBy(*KEY)
-        .agg(F.count("*").alias("closing_commits"))
+        # What a coordinator that was elected meanwhile sent once more may have closed data of the next transaction.
+        .agg(F.when(F.expr("min(coordinator_epoch) <=> max(coordinator_epoch)"), F.count("*")).alias("closing_commits"))
     )
     return transactions.join(F.broadcast(counted), [*KEY], "left").withColumn(
         "closing_commits", F.coalesce("closing_commits", F.lit(0))

@@ -93,13 +93,15 @@ CONDITIONS: dict[str, str] = {
     " OR started_after > listing.prepared.timestamp"
     " OR (last_end.producer_epoch = listing.prepared.epoch AND (listing.client_transaction_version >= 2"
     " OR last_end.max_timestamp >= listing.prepared.timestamp - clock_skew_ms)))",
-    "marker_is_below_log": "last_end IS NULL AND log_start_offset > 0"
+    # The cleaner takes a marker when all data that it ended is superseded (`LogCleaner.shouldDiscardBatch`).
+    "marker_may_be_cleaned": "gap_to > coalesce(last_end.base_offset, -1) AND gap_to <= start_offset",
+    "marker_is_gone": "((last_end IS NULL AND log_start_offset > 0) OR marker_may_be_cleaned)"
     " AND NOT coalesce(coalesce(committed.timestamp, listing.prepared.timestamp) > appended_by + clock_skew_ms, false)",
     "ended_before_copy": "listing.prepared.ended_timestamp + clock_skew_ms < copy_from",
     "abort_is_missing": "listing.prepared.state = 'PrepareAbort' AND NOT marker_came",
     # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
     # committed, whatever became of the last.
-    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_below_log"
+    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone"
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
     " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",

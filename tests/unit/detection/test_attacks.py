@@ -254,6 +254,14 @@ CASES = [
     attack(2, "a commit sent twice, the next one lost", "data(0)@100 commit(1)@100:01 commit(2)@100:01 data(3)@100:02",
            "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:01[orders-0]"
            " prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED"),
+    attack(2, "a commit sent twice, by the coordinator that was elected since, behind data of the next one, which is lost",
+           "data(0)@100 commit(1)@100:01 data(2)@100:02 commit(3, by=2)@100:02 data(4)@100:03",
+           "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete(coordinator=2)@100:01 ongoing@100:01[orders-0]"
+           " prepare_commit@100:03 complete(coordinator=2)@100:03", "SKEW UNDETERMINED"),
+    attack(2, "the cleaner may have taken the marker of a commit before the data", "plain(0)@50 data(9)@110 cleaned_to(9)",
+           COMMITTED, "SKEW UNDETERMINED"),
+    attack(2, "the cleaner may have taken markers, of data before the commit it has not", "plain(0)@50 data(9)@100 cleaned_to(9)",
+           COMMITTED, "MARKER_LOST_COMMIT KEEP"),
 ]  # fmt: skip
 
 
