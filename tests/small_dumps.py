@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -44,7 +45,9 @@ def small_dump(
     producers = iter(ids)
     for topic, group in groupby(transactions, lambda each: each.topic):
         ends[topic] = _partition(broker, topic, [next(producers) for _ in group], ended, copied)
-    put(broker / "replication-offset-checkpoint", checkpoint([(topic, 0, end) for topic, end in ends.items()]))
+    # With a name that Kafka does not allow the whole file could not be read.
+    known = [(topic, 0, end) for topic, end in ends.items() if re.fullmatch(r"[\w.-]+", topic, re.ASCII)]
+    put(broker / "replication-offset-checkpoint", checkpoint(known))
     put(root / "dump.toml", _manifest(cluster, copied))
     return root
 
