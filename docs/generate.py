@@ -10,6 +10,7 @@ from pathlib import Path
 from txnlog.commands.command import EXIT_CODES
 from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, REQUIRED
+from txnlog.detection.causes import ACTION_OF, SAYS
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.format.structure import fields
@@ -148,14 +149,21 @@ _RULES = ("<!-- Made by docs/generate.py, up to the end of the proofs. -->\n", "
 
 
 def verdicts_page() -> str:
-    """The page of verdicts, with its rules and proofs as the code has them."""
+    """The page of verdicts, with its causes, rules and proofs as the code has them."""
     begin, end = _RULES
     before, _, rest = (HERE / "verdicts.md").read_text("utf-8").partition(begin)
-    return before + begin + "\n".join(["", *_rules(), "", *_proofs(), ""]) + end + rest.partition(end)[2]
+    made = "\n".join(["", *_causes(), "", *_rules(), "", *_proofs(), ""])
+    return before + begin + made + end + rest.partition(end)[2]
+
+
+def _causes() -> Iterator[str]:
+    yield "## The causes\n\n| cause | action | in words |\n|---|---|---|"
+    for cause, says in SAYS.items():
+        yield f"| `{cause}` | `{ACTION_OF[cause]}` | {_cell(says)} |"
 
 
 def _rules() -> Iterator[str]:
-    yield "| | cause | action | applies when | needs |\n|---|---|---|---|---|"
+    yield "## The rules, in their order\n\n| | cause | action | applies when | needs |\n|---|---|---|---|---|"
     numbers = {proof: f"P{number}" for number, proof in enumerate(PROOFS, 1)}
     for number, rule in enumerate(RULES, 1):
         needs = ", ".join(sorted((numbers[proof] for proof in rule.needs), key=lambda each: int(each[1:])))

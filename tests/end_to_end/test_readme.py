@@ -67,9 +67,12 @@ def is_shown(line: str, real: str) -> bool:
 def test_the_readme_shows_what_its_commands_print(printed: dict[str, list[str]], tables: Path) -> None:
     hanging, explained = outputs(README).items()
     found = find_hanging.late_transactions(Root(str(tables)))
-    assert hanging[1] == seen(find_hanging.rendered(found, "table", WIDTH))
-    rest = iter(printed[explained[0]])
-    assert [line for line in explained[1] if not any(is_shown(line, real) for real in rest)] == []
+    for shown, real in (
+        (hanging[1], seen(find_hanging.rendered(found, "table", WIDTH))),
+        (explained[1], printed[explained[0]]),
+    ):
+        rest = iter(real)
+        assert [line for line in shown if not any(is_shown(line, each) for each in rest)] == []
     assert len(printed["txnlog abort-list --tables /data/txnlog --verified-within 10m > aborts.sh"]) == 0
 
 
@@ -79,8 +82,8 @@ def test_the_abort_in_the_readme_is_one_of_the_list(tables: Path, capsys: pytest
     assert f"\n{entry}" in capsys.readouterr().out
 
 
-def test_the_sql_in_the_readme_is_answered(spark: SparkSession, tables: Path) -> None:
-    [block] = [block for block in blocks(README) if block.startswith("SELECT ")]
+def test_the_sql_in_the_docs_is_answered(spark: SparkSession, tables: Path) -> None:
+    [block] = [block for block in blocks(ROOT / "docs/monitoring.md") if block.startswith("SELECT ")]
     found = [spark.sql(each).count() for each in block.replace(TABLES[0], str(tables)).split(";") if each.strip()]
     assert len(found) == 2
     assert found[1] == 1

@@ -14,7 +14,7 @@ import txnlog
 from tests import pages
 from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, detect_options, read_config
-from txnlog.detection.causes import ACTION_OF, Action, Cause, Confidence
+from txnlog.detection.causes import ACTION_OF, SAYS, Action, Cause, Confidence
 from txnlog.detection.verdicts import RULES
 from txnlog.dump.manifest import read_manifest
 from txnlog.tables.layout import TABLES, columns_of
@@ -46,9 +46,9 @@ def _generator() -> ModuleType:
 GENERATE = _generator()
 
 
-def block(language: str, containing: str) -> str:
-    """The README's block of code of a language that contains something."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def block(language: str, containing: str, page: str = README) -> str:
+    """The block of code of a language that contains something, on a page."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     [found] = [each for each in blocks if containing in each]
     return str(found)
 
@@ -67,12 +67,6 @@ def test_each_test_that_a_page_names_is_there(page: Path) -> None:
 def test_a_generated_page_is_what_the_code_declares(page: str) -> None:
     written = (ROOT / "docs" / page).read_text("utf-8")
     assert written == GENERATE.PAGES[page](), "run: python docs/generate.py"
-
-
-@pytest.mark.parametrize("command", GENERATE.commands())
-def test_every_flag_is_in_the_readme(command: str) -> None:
-    flags = {flag for action in GENERATE.commands()[command]._actions for flag in action.option_strings}
-    assert {flag for flag in flags - {"-h", "--help"} if f"`{flag}`" not in README} == set()
 
 
 @pytest.mark.parametrize(
@@ -106,16 +100,22 @@ def test_every_command_is_in_the_readme() -> None:
     assert [name for name in GENERATE.commands() if f"txnlog {name}" not in README] == []
 
 
-@pytest.mark.parametrize("cause", Cause)
-def test_the_readme_has_each_cause_with_its_action(cause: Cause) -> None:
-    rows = [row for row in table_rows(README) if row[0] == f"`{cause}`"]
-    assert [row[1] for row in rows] == [f"`{ACTION_OF[cause]}`"]
+def test_each_cause_is_told_in_words() -> None:
+    assert set(SAYS) == set(ACTION_OF) == set(Cause)
 
 
 @pytest.mark.parametrize("name", [*Action, *Confidence])
 def test_actions_are_explained_in_the_readme_and_confidences_in_the_verdicts(name: str) -> None:
     text = README if name in set(Action) else VERDICTS
     assert [row[0] for row in table_rows(text)].count(f"`{name}`") == 1
+
+
+def test_the_index_leads_to_every_page_and_the_readme_is_short() -> None:
+    index = (ROOT / "docs/index.md").read_text("utf-8")
+    assert [page.name for page in PAGES if page.parent.name == "docs" and page.name != "index.md"] == sorted(
+        set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+    )
+    assert len(README.splitlines()) <= 180
 
 
 def test_the_rules_stand_in_the_docs_in_their_order() -> None:
@@ -126,16 +126,10 @@ def test_the_rules_stand_in_the_docs_in_their_order() -> None:
     ]
 
 
-def test_each_exit_code_is_in_the_readme() -> None:
-    documented = {row[0]: row[1] for row in table_rows(README) if row[0].isdecimal()}
-    assert documented == {str(code): meaning for code, meaning in GENERATE.exit_codes().items()}
-
-
 def test_what_an_abort_did_stands_in_the_record_of_the_sample() -> None:
     record = (ROOT / "data/samples/kafka-3.5.2/abort-run.txt").read_text("utf-8")
-    [abort], [moved] = (
-        [each for each in pages.blocks(pages.README) if words in each] for words in ("abort --topic", "->")
-    )
+    [abort] = [each for each in pages.blocks(pages.README) if "abort --topic" in each]
+    [moved] = [each for each in pages.blocks(ROOT / "docs/live.md") if "->" in each]
     assert f"$ {abort.splitlines()[-1]}\nexit code 0\n{moved}" in record
 
 
@@ -145,15 +139,17 @@ def test_each_table_is_in_the_readme() -> None:
 
 def test_the_output_in_the_readme_is_what_the_sample_holds() -> None:
     below = block("", "find-hanging --tables build").partition("Topic ")[2].splitlines()[1:]
-    lines = [line.split() for line in below if not line.startswith("left out")]
+    lines = [line.split() for line in below if not line.startswith(("left out", "..."))]
     shown = [(line[0], int(line[1]), int(line[3]), line[-2], line[-1]) for line in lines]
     late = [each for each in TRUTH if each["late"]]
     names = ("topic", "partition", "start_offset", "cause", "action")
-    assert shown == sorted(tuple(each[name] for name in names) for each in late)
+    held = iter(sorted(tuple(each[name] for name in names) for each in late))
+    assert len(shown) > 3
+    assert [each for each in shown if each not in held] == []
 
 
-def test_the_manifest_in_the_readme_can_be_read(tmp_path: Path) -> None:
-    (tmp_path / "dump.toml").write_text(block("toml", "[copies."), "utf-8")
+def test_the_manifest_in_the_docs_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "dump.toml").write_text(block("toml", "[copies.", (ROOT / "docs/dumps.md").read_text("utf-8")), "utf-8")
     manifest = read_manifest(str(tmp_path / "dump.toml"))
     assert manifest.cluster == "payments"
     assert manifest.transaction_max_timeout_ms == 900_000

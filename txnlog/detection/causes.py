@@ -74,3 +74,28 @@ ACTION_OF = {
     Cause.AMBIGUOUS_PRODUCER_ID: Action.UNDETERMINED,
     Cause.CORRUPT_INPUT: Action.UNDETERMINED,
 }
+
+# In words, for people. How each is reached: `txnlog.detection.rules`.
+SAYS = {
+    Cause.LATE_WRITE_AFTER_END: "Data arrived after the marker that had ended its transaction.",
+    Cause.NEVER_ADDED: "No transaction of the id that could still end it lists this partition.",
+    Cause.EPOCH_MISMATCH: "A fenced producer (a zombie) wrote it; the coordinator is at a later epoch.",
+    Cause.COORDINATOR_UNKNOWN: "All coordinators are in the dump and none knows the producer id.",
+    Cause.ID_EXPIRED: "The transactional id has expired; its coordinator has forgotten the producer id.",
+    Cause.MARKER_LOST_ABORT: "The coordinator aborted it, but the marker never reached this partition.",
+    Cause.PHANTOM_BELOW_LOG_START: "It starts below the log start offset; its first data is gone.",
+    Cause.MARKER_LOST_COMMIT: "The coordinator committed it, but the marker never reached this partition.",
+    Cause.STUCK_ONGOING: "Its coordinator still has it ongoing, past its timeout.",
+    Cause.STUCK_PREPARE: "Its coordinator decided but cannot write the marker here.",
+    Cause.ONGOING: "Its coordinator has it ongoing, in time.",
+    Cause.PENDING: "Its coordinator is writing the markers just now.",
+    Cause.TOO_YOUNG: "Not open for long enough to say more.",
+    Cause.TWO_PHASE_COMMIT: "It may be open for days.",
+    Cause.CLEANER_ARTEFACT: "Compaction left empty batches: ask the broker with `describe-producers`.",
+    Cause.SKEW: "Clocks, or the times of two copies, do not fit: dump again.",
+    Cause.COVERAGE_GAP: "A segment, the log's end, or a partition of `__transaction_state` is missing.",
+    Cause.HISTORY_COMPACTED: "The coordinators' log does not reach back before the transaction.",
+    Cause.NOT_PRINTED: "A text of `kafka-dump-log.sh` does not say what it depends on.",
+    Cause.AMBIGUOUS_PRODUCER_ID: "The producer id stands under several transactional ids.",
+    Cause.CORRUPT_INPUT: "Damage may hide a marker or a coordinator record.",
+}

@@ -13,7 +13,7 @@ from txnlog.dump.inventory import FileKind, inventory
 from txnlog.errors import DumpError
 from txnlog.sources.files import dump_file_rows
 
-README = Path(__file__).parents[3] / "README.md"
+PAGE = Path(__file__).parents[3] / "docs/dumps.md"
 SEGMENT = f"{0:020}.log"
 HEAD = "# begun\t1700000000000\n"
 LISTED = 1_699_999_999_123
@@ -93,10 +93,10 @@ def test_a_listing_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, co
         inventory(tmp_path)
 
 
-def test_the_command_of_the_readme_writes_it(tmp_path: Path) -> None:
+def test_the_command_of_the_docs_writes_it(tmp_path: Path) -> None:
     path = segment(tmp_path, "orders-0", data(0))
     listed(tmp_path, "orders-0")
-    (command,) = re.findall(r"^\(cd \S+ && .*listing\.tsv$", README.read_text(), re.MULTILINE | re.DOTALL)
+    (command,) = re.findall(r"^\(cd \S+ && .*listing\.tsv$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     subprocess.run(["bash", "-c", command.replace("/var/lib/kafka/data", str(tmp_path))], cwd=tmp_path, check=True)
     (found,) = complete(tmp_path).values()
     assert found is not None
