@@ -72,7 +72,8 @@ CONDITIONS: dict[str, str] = {
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
     # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
     # time of an event of yesterday.
-    "is_seen_by_coordinator": "(bounded_by + clock_skew_ms < coordinator_copy_from OR coordinator_copy_from >= copy_to"
+    "is_seen_by_coordinator": "(bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"
+    " OR coordinator_copy_from >= copy_to"
     " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to))"
     " AND NOT is_ahead_of_coordinator",
     # Whatever the producer id wrote before its current transaction began had ended by then.
@@ -165,11 +166,13 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) 
         f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
     )
     here = [*PARTITION, "producer_id"]
-    whole = copies.join(F.broadcast(times), [*LOG_DIR], "left").withColumn("copy_is_whole", is_whole)
+    whole = copies.join(F.broadcast(times), [*LOG_DIR], "left").withColumns(
+        {"copy_is_whole": is_whole, "copied_since": F.least("copy_from", "shown_as_of")}
+    )
     found = (
-        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "copy_from")), [*PARTITION], "left")
+        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "copied_since")), [*PARTITION], "left")
         .join(transactions.select(*here, "is_own_data"), here, "left")
-        .where("NOT coalesce(is_own_data, copy_is_whole AND copy_from > began, false)")
+        .where("NOT coalesce(is_own_data, copy_is_whole AND copied_since > began, false)")
         .groupBy("cluster", "producer_id")
         .agg(F.sort_array(F.collect_set(F.concat_ws("-", "topic", "partition"))).alias("unproved"))
     )  # fmt: skip

@@ -218,6 +218,9 @@ CASES = [
            "TOO_YOUNG WAIT", copied={"1": (1008, 1008.05)}),
     attack(13, "its end is stated, and a broker wrote into the copy later", "data(0)@100 abort(1, of=8)@999", None,
            "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"1": (990, 991), "2": (992, 993)}),
+    attack(13, "the same of a coordinator that was copied before the data was written", "data(0)@none abort(1, of=8)@970:30", None,
+           "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"1": (1000, 1000.05), "2": (975, 975.05)},
+           modified_on={"2": 970}),
     attack(13, "nobody states it, and the copy was fetched months later", "data(0)@100 abort(1, of=8)@101",
            "empty@50 ongoing@99[orders-0]", "ONGOING WAIT", copied={"1": (None, None)}, modified=90000),
     attack(13, "the coordinator lies on a disk that failed long before its broker was copied", "data(0)@100 plain(1)@101"
