@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from tests.coordinator_writer import coordinator_record
 from tests.writer import ABORT, NOW, batch, checkpoint, data, marker, put, segment
 from txnlog.format.coordinator import TransactionState
+from txnlog.live.cluster import LEGAL_NAME
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 FIRST_PRODUCER_ID = 1000
@@ -46,7 +46,7 @@ def small_dump(
     for topic, group in groupby(transactions, lambda each: each.topic):
         ends[topic] = _partition(broker, topic, [next(producers) for _ in group], ended, copied)
     # With a name that Kafka does not allow the whole file could not be read.
-    known = [(topic, 0, end) for topic, end in ends.items() if re.fullmatch(r"[\w.-]+", topic, re.ASCII)]
+    known = [(topic, 0, end) for topic, end in ends.items() if LEGAL_NAME.fullmatch(topic)]
     put(broker / "replication-offset-checkpoint", checkpoint(known))
     put(root / "dump.toml", _manifest(cluster, copied))
     return root

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS, LOG_STARTS
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 # Whose batch a tail starts that is too short to say it.
@@ -128,9 +129,9 @@ def _offsets_of(checkpoints: DataFrame) -> DataFrame:
         return F.max(F.when(F.col("checkpoint") == name, F.col("checkpoint_offset")))
 
     return checkpoints.groupBy(*COPY).agg(
-        offset("replication-offset-checkpoint").alias("high_watermark"),
-        offset("log-start-offset-checkpoint").alias("log_start_checkpoint"),
-        offset("cleaner-offset-checkpoint").alias("cleaned_to"),
+        offset(HIGH_WATERMARKS).alias("high_watermark"),
+        offset(LOG_STARTS).alias("log_start_checkpoint"),
+        offset(CLEANED_TO).alias("cleaned_to"),
     )
 
 

@@ -14,13 +14,13 @@ from txnlog.detection.commits import (
     needs_markers,
     places_of_witnesses,
     with_commit_markers,
-    with_missing_records,
     with_witnesses,
 )
 from txnlog.detection.coordinator import coordinator_coverage
 from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
+from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.replay import open_transactions, with_last_end
 from txnlog.detection.replicas import coordinator_copies, disagreements, recorded_states, stretches

@@ -289,3 +289,5 @@ PROOFS: tuple[Proof, ...] = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
     TRANSACTION_IS_WHOLE,
 )  # fmt: skip
+# They lack only where something speaks against them, not where a copy shows less than another.
+CONTRADICTING = (AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE)

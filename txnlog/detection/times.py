@@ -28,10 +28,10 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     ended = F.when(given.isNull(), F.col("copy_ended"))
     evidence = F.greatest("broker_timestamp", "file_timestamp")
     # All files of a copy that was fetched later, without its files' times, are later than its brokers' last stamp.
-    keeps_times = F.expr("earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp)")
+    has_kept_times = F.expr("earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp)")
     return (
         log_dirs.transform(_with_evidence, files)
-        .withColumn("kept_timestamp", F.when(keeps_times, F.col("file_timestamp")))
+        .withColumn("kept_timestamp", F.when(has_kept_times, F.col("file_timestamp")))
         .withColumn("as_of", F.coalesce(started, F.greatest("broker_timestamp", "kept_timestamp")))
         .withColumn("as_of_source", _source(as_of))
         .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
@@ -53,25 +53,23 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
     # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
     file_timestamp = F.unix_millis("modified")
     of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
-    latest = [
-        F.max("broker_timestamp").alias("own_broker"),
-        F.max(of_the_copy).alias("own_file"),
-        F.min(of_the_copy).alias("own_earliest"),
-    ]
+    times = {
+        "broker_timestamp": (F.max, F.col("broker_timestamp")),
+        "file_timestamp": (F.max, of_the_copy),
+        "earliest_file_timestamp": (F.min, of_the_copy),
+    }
+    of_directory = [summed(time).alias(f"own_{name}") for name, (summed, time) in times.items()]
     everything = Window.partitionBy("cluster", "broker")
-    has_own = F.col("own_file").isNotNull()
+    has_own = F.col("own_file_timestamp").isNotNull()
     return (
-        log_dirs.join(files.groupBy(*LOG_DIR).agg(*latest), [*LOG_DIR], "left")
+        log_dirs.join(files.groupBy(*LOG_DIR).agg(*of_directory), [*LOG_DIR], "left")
         .withColumns(
             {
-                f"{whose}_timestamp": F.when(has_own, F.col(f"own_{whose}")).otherwise(
-                    F.max(f"own_{whose}").over(everything)
-                )
-                for whose in ("broker", "file")
+                name: F.when(has_own, F.col(f"own_{name}")).otherwise(summed(f"own_{name}").over(everything))
+                for name, (summed, _) in times.items()
             }
         )
-        .withColumn("earliest_file_timestamp", F.coalesce("own_earliest", F.min("own_earliest").over(everything)))
-        .drop("own_broker", "own_file", "own_earliest")
+        .drop(*(f"own_{name}" for name in times))
     )
 
 

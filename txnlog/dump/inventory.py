@@ -21,7 +21,7 @@ from txnlog.dump.opener import small_content
 from txnlog.dump.text_stream import WHOLE, Part, looks_like_dump_text
 from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import DumpError, FormatError, StoreError
-from txnlog.format.checkpoint import properties
+from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, properties
 
 Of = TypeVar("Of")
 META_PROPERTIES = "meta.properties"
@@ -34,14 +34,7 @@ OFFSET_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeinde
 NOT_AS_IT_WAS = re.compile(r"\.?(?P<offset>\d{20})(?:\.(?i:log)(?:[^A-Za-z].*)?| ?\(\d+\)\.log)", re.DOTALL)
 ALTERED = "a segment that is compressed, renamed or incomplete: copy it again as NUMBER.log"
 UNFINISHED = re.compile(r".*\.(deleted|cleaned|swap)", re.DOTALL)
-FULL_OFFSET_CHECKPOINTS = frozenset(
-    {
-        "replication-offset-checkpoint",
-        "log-start-offset-checkpoint",
-        "cleaner-offset-checkpoint",
-        "recovery-point-offset-checkpoint",
-    }
-)
+FULL_OFFSET_CHECKPOINTS = frozenset({HIGH_WATERMARKS, LOG_STARTS, CLEANED_TO, RECOVERY_POINTS})
 IN_EVERY_LOG = frozenset({"partition.metadata", "leader-epoch-checkpoint"})
 METADATA_TOPIC = "__cluster_metadata"
 LONGEST_CLUSTER = 80

@@ -7,6 +7,12 @@ from typing import NamedTuple
 
 from txnlog.errors import FormatError
 
+# Files of a log directory with a line for each partition (`LogManager`, `ReplicaManager`).
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+CLEANED_TO = "cleaner-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 # The bits of each word of a line; a word of 0 bits is a name.
 _OFFSET_CHECKPOINT = (0, 32, 64)

@@ -15,6 +15,7 @@ from txnlog.config import DetectOptions
 from txnlog.detection.coordinator import producer_ids
 from txnlog.detection.copies import COPY
 from txnlog.detection.pipeline import Detection, Facts
+from txnlog.detection.proofs import CONTRADICTING
 from txnlog.job.latest_dump import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.job.steps import Steps
 from txnlog.spark.schema import arrow_schema, spark_schema
@@ -82,7 +83,9 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
     existing = store.read(OPEN_TRANSACTIONS, clusters)
     _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
     candidates = store.read(ABORT_CANDIDATES, clusters)
-    _merge(store, ABORT_CANDIDATES, candidate_changes(found, candidates, covered, later), clusters)
+    contradicting = [proof.name for proof in CONTRADICTING]
+    changes = candidate_changes(found, candidates, covered, later, contradicting)
+    _merge(store, ABORT_CANDIDATES, changes, clusters)
 
 
 def _merge(store: Store, table: Table, changes: DataFrame, clusters: list[str]) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.pipeline import Facts
 from txnlog.dump.inventory import FileKind, LogDir
 from txnlog.dump.manifest import CopyTime
+from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
@@ -23,7 +24,6 @@ from txnlog.spark.settle import frame_of, local_frame
 
 # No folder of a dump looks like these; of copies that are alike, the first by broker is believed: this one.
 BROKER, LOG_DIR = "(live)", "//live"
-HIGH_WATERMARKS, CLEANED_TO = "replication-offset-checkpoint", "cleaner-offset-checkpoint"
 # There is no segment to which it could point.
 NO_POSITION = -1
 

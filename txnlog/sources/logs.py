@@ -10,7 +10,7 @@ import pyarrow as pa
 from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError, StoreError
-from txnlog.format.checkpoint import offset_checkpoints
+from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.snapshot import NO_TRANSACTION
 from txnlog.sources.coordinator import states_of_run
@@ -31,7 +31,6 @@ from txnlog.sources.text_batches import TextBatches
 
 # Of the segments that one task reads; a larger one is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
-LOG_START = "log-start-offset-checkpoint"
 NOT_NEEDED = "not needed: the producer snapshot at offset {} says what it left open (--full reads it)"
 
 
@@ -69,7 +68,7 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
     of_log: dict[tuple[str, str, int | None], list[DumpFile]] = {}
     starts: dict[str, dict[tuple[str, int], int]] = {}
     for file in files:
-        if file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(LOG_START) and not file.skipped:
+        if file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(LOG_STARTS) and not file.skipped:
             starts[file.log_dir] = _log_starts(file)
         if file.topic is None or file.is_text:
             yield LogFiles((file,))

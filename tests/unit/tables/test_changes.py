@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from txnlog.detection.proofs import PROOFS
+from txnlog.detection.proofs import CONTRADICTING, PROOFS
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.changes import CONTRADICTED, OPERATION, UPSERT, candidate_changes
+from txnlog.tables.changes import OPERATION, UPSERT, candidate_changes
 from txnlog.tables.rows import AbortCandidateRow, OpenTransactionRow
 
 COVERED = (
@@ -120,6 +120,7 @@ def written(spark: SparkSession) -> list[Row]:
         spark.createDataFrame(there, candidates),
         spark.createDataFrame(covered, COVERED),
         spark.createDataFrame(later, LATER),
+        [proof.name for proof in CONTRADICTING],
     )
     return changes.collect()
 
@@ -131,7 +132,7 @@ def test_what_becomes_of_a_candidate(case: Case, written: list[Row]) -> None:
 
 
 def test_what_is_contradicted_are_proofs() -> None:
-    assert set(CONTRADICTED) <= {proof.name for proof in PROOFS}
+    assert set(CONTRADICTING) <= set(PROOFS)
 
 
 def test_no_candidate_is_deleted(written: list[Row]) -> None:
