@@ -31,7 +31,7 @@ ended = "2023-11-14T23:13:21Z"
 BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
 # More than is read in the driver.
 BATCHES = 80_000
-BEHIND = 5
+BEHIND = 6
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 Verdict = tuple[Any, ...]
 
@@ -69,7 +69,7 @@ def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
     ]
     coordinator = [batch(offset, [record], max_timestamp=NOW - 1) for offset, record in enumerate(records)]
     written(log_dir, "__transaction_state-0", coordinator)
-    first = [data(0, BUSY), marker(1, BUSY), data(2, LATE), marker(3, LATE), data(4, LATE)]
+    first = [data(0, BUSY), marker(1, BUSY), data(2, LATE), marker(3, LATE), data(4, LATE), marker(5, BUSY, kind=ABORT)]
     written(log_dir, "orders-0", [*first, *of_busy])
     # A COMMIT would need its record.
     written(log_dir, "orders-1", [data(0, NEVER), data(1, BUSY), marker(2, BUSY, kind=ABORT)])

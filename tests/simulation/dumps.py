@@ -1,14 +1,14 @@
 """Dumps of a simulated cluster: what the copies of its brokers hold, as words of `tests.logs_in_words`.
 
 Logs are rolled, each roll with a snapshot (`ProducerStateManager.takeSnapshot`); retention removes whole segments; the
-cleaner leaves the last record of each id below where it came to (`LogCleaner`). A copy may lack files, a replica may
-lag behind, and the coordinators may be copied before or after the rest.
+cleaner leaves the last record of each id below where it came to (`LogCleaner`), and may remove a segment while it is
+copied. A copy may lack files, a replica may lag, and the coordinators may be copied before or after the rest.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -102,8 +102,11 @@ class Disks:
             self.cleaned[broker, number] = (
                 self.dice.randint(before, len(records)) if cleans and before < len(records) else before
             )
+            cleaned_to = self.cleaned[broker, number]
+            # The cleaner merges segments while they are copied: one that it has removed is in no copy.
+            vanished = range(*sorted(self.dice.choices(range(cleaned_to + 1), k=2))) if self._one_in(6) else range(0)
             if len(cluster.coordinators) == 1 or not self._one_in(10):
-                yield number, " ".join(coordinator_words(records, self.cleaned[broker, number]))
+                yield number, " ".join(coordinator_words(records, cleaned_to, vanished))
 
     def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
@@ -168,10 +171,15 @@ def dumps_of(seed: int) -> list[Dump]:
     return [disks.dump(cluster, f"seed {seed} dump {number}", *end) for number, end in enumerate(ends)]
 
 
-def coordinator_words(records: list[Record], cleaned_to: int) -> Iterator[str]:
-    """The words of a coordinator's log of which the cleaner has compacted what lies below an offset."""
+def coordinator_words(records: list[Record], cleaned_to: int, vanished: Container[int] = ()) -> Iterator[str]:
+    """The words of a coordinator's log of which the cleaner has compacted what lies below an offset.
+
+    `vanished` are the offsets of a segment that the cleaner removed under the copy.
+    """
     last_of = {record.transactional_id: offset for offset, record in enumerate(records[:cleaned_to])}
     for offset, record in enumerate(records):
+        if offset in vanished:
+            continue
         is_last = last_of.get(record.transactional_id) == offset
         # A tombstone goes as well, a day after it became the last of its key.
         if offset >= cleaned_to or (is_last and not (record.state == "tombstone" and offset + 3 < cleaned_to)):

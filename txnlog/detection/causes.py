@@ -42,6 +42,10 @@ class Action(enum.StrEnum):
     UNDETERMINED = "UNDETERMINED"
 
 
+# What ends in data being discarded, or in the coordinator discarding it.
+DISCARDING = (Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR)
+
+
 class Confidence(enum.StrEnum):
     """How whole the evidence is."""
 

@@ -55,9 +55,11 @@ def coordinator_coverage(
     itself is missing, or copies disagree (`copies_disagree`). `whole_from` is the time (ms) from which on that holds,
     0 where the log is whole from its start: the later one of what the first such record says and of its batch, as a
     Complete* record carries the time of its preparation (`TransactionMetadata.prepareComplete`), possibly long before
-    it was appended. `certain_from_offset`: an id's record from there on is its current state, and nothing hides a
-    later one. `coordinator_as_of` and `coordinator_copy_from` (ms) are no later than the last record of a partition of
-    which fewer brokers have a copy than of another.
+    it was appended. `certain_from_offset`: an id's record from there on is its current state, and no damage hides a
+    later one. `gapless_from_offset`: no offset is missing from there on; `are_listed`: a listing shows that no segment
+    is missing below; `others_reach`: another copy has something from there on. `coordinator_as_of` and
+    `coordinator_copy_from` (ms) are no later than the last record of a partition of which fewer brokers have a copy
+    than of another.
     """
     # A copy without an end is one that could not be opened: missing.
     logs = copies.where((F.col("topic") == TRANSACTION_STATE) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
@@ -78,7 +80,11 @@ def coordinator_coverage(
     # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
     unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))
     ends = ~F.coalesce(end_is_missing, F.lit(False))
-    history = taken.groupBy(*PLACE).agg(F.min("history_from").alias("history_from"))
+    history = taken.groupBy(*PLACE).agg(
+        F.min("history_from").alias("history_from"),
+        F.bool_and("are_listed").alias("are_listed"),
+        F.bool_and("others_reach").alias("others_reach"),
+    )
     agrees = F.col("copies_disagree").isNull()
     coverage = (
         logs.join(broken, [*PLACE], "left")
@@ -91,6 +97,9 @@ def coordinator_coverage(
             *PLACE,
             "whole_from_offset",
             "certain_from_offset",
+            F.col("history_from").alias("gapless_from_offset"),
+            "are_listed",
+            "others_reach",
             F.least("shown_as_of", proven_to).alias("coordinator_as_of"),
             F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),

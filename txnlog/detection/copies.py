@@ -32,7 +32,8 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
 
     `damaged_to` and `gap_to` bound damage and gaps from above; `is_hidden_end` says that a file which could not be
     opened may reach beyond the rest; `snapshot_offset` is the newest valid producer snapshot of this log;
-    `snapshot_above_end` one that was taken of a longer log than this.
+    `snapshot_above_end` one that was taken of a longer log than this. `unlisted_from` is where the first segment
+    starts that no listing had as long as it is; null where all were listed.
     """
     segments = files.where("kind = 'segment' AND topic IS NOT NULL").transform(_with_neighbours)
     logs = segments.groupBy(*COPY).agg(
@@ -44,6 +45,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         F.max("tail_producer_id").alias("tail_producer_id"),
         F.coalesce(F.bool_or("is_hidden_end"), F.lit(False)).alias("is_hidden_end"),
         F.coalesce(F.bool_or("is_text"), F.lit(False)).alias("is_text"),
+        F.min(F.expr("if(complete_at IS NULL, coalesce(base_offset, 0), NULL)")).alias("unlisted_from"),
     )
     return (
         logs.join(_offsets_of(checkpoints), [*COPY], "left")

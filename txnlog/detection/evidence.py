@@ -7,19 +7,21 @@ from pyspark.sql import functions as F
 
 from txnlog.detection.coordinator import births, current_states, histories, listings, producer_ids
 from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.replicas import last_elsewhere
 from txnlog.detection.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
 
 
-def with_owner(transactions: DataFrame, states: DataFrame, coverage: DataFrame) -> DataFrame:
+def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame, coverage: DataFrame) -> DataFrame:
     """Add whose the producer id is: `transactional_ids`, `owners`, and the one `transactional_id` where it is one.
 
+    An id that only `elsewhere` (records of other copies) knows counts, too.
     `known_since` (ms) is when the coordinator gave the producer id out; null where no record says so.
     """
     whole = coverage.where("whole_from = 0").select("cluster", "coordinator_partition", F.lit(True).alias("is_whole"))
     owners = (
-        producer_ids(states)
+        producer_ids(states.unionByName(elsewhere.drop("reaches")))
         .join(F.broadcast(whole), ["cluster", "coordinator_partition"], "left")
         .join(F.broadcast(transactions.select(*PRODUCER).dropDuplicates([*PRODUCER])), [*PRODUCER], "left_semi")
         .groupBy(*PRODUCER)
@@ -35,12 +37,19 @@ def with_owner(transactions: DataFrame, states: DataFrame, coverage: DataFrame) 
 
 
 def with_coordinator(
-    transactions: DataFrame, states: DataFrame, coverage: DataFrame, clusters: DataFrame, clock_skew_ms: int
+    transactions: DataFrame,
+    states: DataFrame,
+    elsewhere: DataFrame,
+    coverage: DataFrame,
+    clusters: DataFrame,
+    clock_skew_ms: int,
 ) -> DataFrame:
     """Add the id's current state, the last transaction that listed the partition, and how far its log can be believed.
 
     For a producer id that no coordinator knows every coordinator partition counts: the earliest copy, the latest start.
     `is_born_in_range`: the range of whole records has the one that gave the producer id out: nothing is before it.
+    `last_elsewhere` and `last_reaching`: where other copies (`elsewhere`) have its last record. An id of which they
+    have no more than that it expired, and the chosen copy has nothing, is known to no coordinator.
     """
     ids = transactions.where("transactional_id IS NOT NULL")
     history = histories(states, ids)
@@ -52,15 +61,21 @@ def with_coordinator(
             "left",
         )
         .join(F.broadcast(births(history, coverage)), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(F.broadcast(last_elsewhere(elsewhere, ids)), ["cluster", "transactional_id"], "left")
         .join(F.broadcast(coverage), ["cluster", "coordinator_partition"], "left")
         .join(F.broadcast(_all_coordinators(coverage, clusters)), ["cluster"], "left")
     )
-    nobody = F.col("transactional_id").isNull()
+    has_expired = F.expr("current IS NULL AND is_forgotten")
+    nobody = F.expr("transactional_id IS NULL")
     names = (
         "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
         "coordinator_is_text", "unexplained_commits", "copies_disagree",
     )  # fmt: skip
-    return owned.withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
+    return (
+        owned.withColumn("transactional_id", F.when(~F.coalesce(has_expired, F.lit(False)), F.col("transactional_id")))
+        .withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
+        .drop("is_forgotten")
+    )
 
 
 def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
@@ -82,6 +97,9 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         # A gap that no cleaner explains may hide the record that names the producer id.
         (F.count_if(F.expr("certain_from_offset IS NULL OR certain_from_offset > 0")) == 0).alias(
             "all_coordinators_certain"
+        ),
+        F.bool_and(F.expr("coalesce(gapless_from_offset = 0 OR are_listed OR others_reach, false)")).alias(
+            "no_record_can_be_missing"
         ),
     )
     none = F.array().cast("array<int>")

@@ -23,7 +23,7 @@ from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.replay import open_transactions, with_last_end
-from txnlog.detection.replicas import coordinator_copies, disagreements, recorded_states, stretches
+from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
 from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
 
@@ -87,6 +87,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     taken = settle(stretches(of_coordinators))
     states = recorded_states(facts.transaction_states, taken)
     readable = states.where("problem IS NULL")
+    others = elsewhere(facts.transaction_states, of_coordinators, taken)
     clusters = settle(partition_counts(states, copies, _clusters(facts.log_dirs)))
     disagreeing = disagreements(facts.transaction_states, of_coordinators)
     covered = settle(coordinator_coverage(states, copies, times, taken, disagreeing))
@@ -95,9 +96,9 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     placed = settle(
         opened.transform(with_last_end, facts.producer_snapshots, copies)
         .transform(_with_copy, copies, times, clusters)
-        .transform(with_owner, readable, coverage)
+        .transform(with_owner, readable, others, coverage)
     )
-    known = settle(placed.transform(with_coordinator, readable, coverage, clusters, skew_ms))
+    known = settle(placed.transform(with_coordinator, readable, others, coverage, clusters, skew_ms))
     places = places_of_witnesses(known, facts.runs, copies)
     batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id").union(places))
     proved = settle(

@@ -267,6 +267,20 @@ HISTORY_IS_WHOLE = Proof(
     "'records of __transaction_state from before this transaction are compacted away, missing or damaged: that it "
     "was committed and its marker lost cannot be ruled out'",
 )
+STATE_IS_CURRENT = Proof(
+    "no_later_record_is_missing",
+    "is_last_record",
+    "No offset is missing after the id's last record, or a listing has all segments of its coordinator partition, or"
+    " another broker's copy that reaches beyond the gap has the same last record. Where no coordinator knows the"
+    " producer id, each partition has no gap, a listing, or another copy that does not know it, either.",
+    "`LogCleaner`, `UnifiedLog.replaceSegments`: a copy may lack a segment that was swapped meanwhile",
+    "copy __transaction_state from all brokers, or list the folders before the copy (listing.tsv)",
+    Cause.COVERAGE_GAP,
+    "if(is_known, concat('offsets after the id\\'s last record are missing in the copy of __transaction_state-',"
+    " coordinator_partition, ': compacted, or swapped while it was copied. Another copy or a listing would tell'),"
+    " 'offsets are missing in a copy of __transaction_state: compacted, or swapped while it was copied. Another copy or"
+    " a listing would tell')",
+)
 TRANSACTION_IS_WHOLE = Proof(
     "all_its_partitions_are_proved",
     "unproved_partitions IS NOT NULL AND size(unproved_partitions) = 0",
@@ -283,11 +297,11 @@ OF_LOG = (
     NEWEST_FORM, HAS_RECORDS, ONE_OWNER, COORDINATOR_IS_CERTAIN,
 )  # fmt: skip
 OF_AGE = (AS_OF_IS_PLAUSIBLE, IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, COORDINATOR_IS_NEWER)
-# History is last, so that where it is lacking, all else is proved.
+# History comes late, so that it is named only where what comes before is proved.
 OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
 PROOFS: tuple[Proof, ...] = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
-    TRANSACTION_IS_WHOLE,
+    STATE_IS_CURRENT, TRANSACTION_IS_WHOLE,
 )  # fmt: skip
 # They lack only where something speaks against them, not where a copy shows less than another.
 CONTRADICTING = (AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE)

@@ -3,14 +3,18 @@
 The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
 that is whole and below its high watermark, if it reaches up to where the chosen copy is whole. Copies that disagree
 show that records were lost in an unclean leader election.
+
+The cleaner merges segments and removes those that it has merged (`UnifiedLog.replaceSegments`). A copy that is made
+meanwhile may have the first one as it was and lack the next: a gap like those that the cleaner leaves. So what lies
+below a gap is a current state only if another copy, or a listing made before, shows that nothing went missing.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from txnlog.detection.coordinator import PLACE, within_calendars
+from txnlog.detection.coordinator import ID, PLACE, within_calendars
 from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
 
@@ -37,6 +41,11 @@ def coordinator_copies(states: DataFrame, everywhere: DataFrame, chosen: DataFra
             F.expr("coalesce(is_chosen, false)").alias("is_chosen"),
             F.expr("coalesce(is_text, false)").alias("is_text"),
             F.expr("greatest(first_base_offset, damaged_to, gap_to, broken + 1)").alias("whole_from"),
+            "log_end_offset",
+            "unlisted_from",
+            F.max(F.expr("if(is_chosen OR is_text, NULL, log_end_offset)"))
+            .over(Window.partitionBy(*PLACE))
+            .alias("others_end"),
             F.expr("if(is_text OR high_watermark IS NULL, null, least(log_end_offset, high_watermark))").alias(
                 "certain_to"
             ),
@@ -48,8 +57,11 @@ def stretches(copies: DataFrame) -> DataFrame:
     """From which copy each stretch of a coordinator partition is taken: `from_offset` to `to_offset` (excluded).
 
     `copies` are those of `coordinator_copies`. `history_from`: every record from that offset on is in one of them.
+    `are_listed`: all segments below that were in a listing made before the copy, as long as they are. `others_reach`:
+    another raw copy has something beyond it.
     """
-    believed = copies.where("is_chosen").withColumnsRenamed({"whole_from": "own_from", "certain_to": "own_to"})
+    names = {"whole_from": "own_from", "certain_to": "own_to", "log_end_offset": "own_end"}
+    believed = copies.where("is_chosen").withColumnsRenamed(names)
     others = (
         copies.where("NOT is_chosen AND certain_to IS NOT NULL")
         .join(F.broadcast(believed.select(*PLACE, "own_from")), [*PLACE], "inner")
@@ -64,7 +76,50 @@ def stretches(copies: DataFrame) -> DataFrame:
     return (
         believed.join(F.broadcast(others), [*PLACE], "left")
         .withColumn("stretch", F.explode(F.expr(f"if(other IS NULL, {alone}, {in_turn})")))
-        .select(*PLACE, "stretch.*", F.expr("least(own_from, other.whole_from)").alias("history_from"))
+        .withColumn("history_from", F.expr("least(own_from, other.whole_from)"))
+        .select(
+            *PLACE,
+            "stretch.*",
+            "history_from",
+            F.expr("coalesce(unlisted_from >= history_from, true)").alias("are_listed"),
+            F.expr("coalesce(others_end > history_from, false)").alias("others_reach"),
+        )
+    )
+
+
+def elsewhere(states: DataFrame, copies: DataFrame, taken: DataFrame) -> DataFrame:
+    """The readable records of the raw copies that are not believed.
+
+    `reaches`: its copy has something from where on the history is whole (`stretches`), so it had what is missing below.
+    """
+    # Of each partition one stretch is the last.
+    whole = taken.where(f"to_offset = {NOTHING_FOLLOWS}").select(*PLACE, "history_from")
+    others = (
+        copies.where("NOT is_chosen AND NOT is_text")
+        .join(F.broadcast(whole), [*PLACE], "inner")
+        .select(*PLACE, *OF_COPY, F.expr("log_end_offset > history_from").alias("reaches"))
+    )
+    return (
+        states.where("problem IS NULL AND transactional_id IS NOT NULL")
+        .join(F.broadcast(others), [*PLACE, *OF_COPY], "inner")
+        .transform(within_calendars)
+    )
+
+
+def last_elsewhere(records: DataFrame, ids: DataFrame) -> DataFrame:
+    """One row per id of `ids` that `elsewhere` has: the offset of the last record of it in the other copies
+    (`last_elsewhere`) and in those that reach beyond what is missing (`last_reaching`), and whether that is a tombstone
+    (`is_forgotten`).
+    """
+    wanted = ids.select(*ID).dropDuplicates([*ID])
+    return (
+        records.join(F.broadcast(wanted), [*ID], "left_semi")
+        .groupBy(*ID)
+        .agg(
+            F.max("offset").alias("last_elsewhere"),
+            F.max(F.when(F.col("reaches"), F.col("offset"))).alias("last_reaching"),
+            F.max_by("is_tombstone", "offset").alias("is_forgotten"),
+        )
     )
 
 

@@ -19,6 +19,7 @@ from txnlog.detection.proofs import (
     OF_HISTORY,
     OF_LOG,
     START_IS_IN_COPY,
+    STATE_IS_CURRENT,
     TRANSACTION_IS_WHOLE,
     Proof,
 )
@@ -44,10 +45,10 @@ class Rule(NamedTuple):
 
 # What an abort needs, in this order: the copy, its age, the coordinators, and that no commit can own the data.
 OF_ABORT = (
-    *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
+    *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT,
 )  # fmt: skip
 # Ending a coordinator's transaction decides all that its producer id has open in each of its partitions.
-OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, TRANSACTION_IS_WHOLE)
+OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT, TRANSACTION_IS_WHOLE)
 # What must hold of any open data before somebody ends a transaction that lists its partition.
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from txnlog.detection.causes import Action, Confidence
+from txnlog.detection.causes import DISCARDING, Action, Confidence
 from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
@@ -55,7 +55,12 @@ CONDITIONS: dict[str, str] = {
     "tail_may_end_it": f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})",
     "is_ambiguous_id": "owners > 1",
     "is_known": "transactional_id IS NOT NULL",
-    "coordinator_is_damaged": "is_known AND NOT coalesce(current.offset >= certain_from_offset, false)",
+    "coordinator_is_damaged": "is_known AND NOT coalesce(coalesce(current.offset, certain_from_offset)"
+    " >= certain_from_offset, false)",
+    # A copy that is made while the cleaner swaps segments may lack one (`UnifiedLog.replaceSegments`), which leaves a
+    # gap like those of the cleaner. Another copy that reaches beyond it has what lay there.
+    "is_last_record": "if(is_known, current.offset >= gapless_from_offset OR (current IS NOT NULL AND are_listed)"
+    " OR (current.offset = last_reaching AND current.offset = last_elsewhere), no_record_can_be_missing)",
     "lists_partition": "is_known"
     " AND exists(current.topic_partitions, each -> each.topic = topic AND each.partition = partition)"
     " AND current.producer_id = producer_id",
@@ -70,10 +75,11 @@ CONDITIONS: dict[str, str] = {
     "is_ahead_of_coordinator": "is_known AND current.producer_id = producer_id"
     " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch",
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
+    "is_dated_before_coordinator": "bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"
+    " OR coordinator_copy_from >= copy_to",
     # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
     # time of an event of yesterday.
-    "is_seen_by_coordinator": "(bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"
-    " OR coordinator_copy_from >= copy_to"
+    "is_seen_by_coordinator": "(is_dated_before_coordinator"
     " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to))"
     " AND NOT is_ahead_of_coordinator",
     # Whatever the producer id wrote before its current transaction began had ended by then.
@@ -281,7 +287,8 @@ def _rests_on_text() -> Column:
 
 
 def _confidence() -> Column:
-    """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
+    """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer. For
+    what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
 
     That it was committed is certain only of data that its producer dates before the commit (`is_dated_before_commit`),
     in this dump or in an earlier one.
@@ -289,11 +296,16 @@ def _confidence() -> Column:
     stated = F.col("as_of_source").isin("option", "manifest")
     quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
     whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
+    discards = F.col("action").isin(*DISCARDING)
+    by_producer = discards & ~F.col("is_dated_before_coordinator")
     printed = _rests_on_text()
     doubtful = F.expr("action = 'KEEP' AND NOT is_dated_before_commit AND coalesce(kept_with <> 'HIGH', true)")
     return (
         F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
-        .when(printed | doubtful | ((F.col("action") == Action.ABORT.value) & ~whole), F.lit(Confidence.MEDIUM.value))
+        .when(
+            printed | doubtful | by_producer | ((F.col("action") == Action.ABORT.value) & ~whole),
+            F.lit(Confidence.MEDIUM.value),
+        )
         .when(stated, F.lit(Confidence.HIGH.value))
         .otherwise(F.lit(Confidence.MEDIUM.value))
     )

@@ -6,7 +6,7 @@ import enum
 import gc
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from txnlog.dump.text_stream import WHOLE, Part, looks_like_dump_text
 from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import DumpError, FormatError, StoreError
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, properties
+from txnlog.format.coordinator import TRANSACTION_STATE
 
 Of = TypeVar("Of")
 META_PROPERTIES = "meta.properties"
@@ -175,7 +176,9 @@ def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
     """The files, with what the listing in the nearest folder above says of each.
 
     A log that was truncated may have grown to the same length since. Only a new leader truncates it, and that adds to
-    leader-epoch-checkpoint (`LeaderEpochFileCache`): this file must be as long as listed, too.
+    leader-epoch-checkpoint (`LeaderEpochFileCache`): this file must be as long as listed, too. The cleaner removes
+    segments of `__transaction_state` that it has merged into others: where one that was listed is not there, the copy
+    may have the others as they were before, and the listing says nothing of that folder.
     """
     found = [file for file in files if file.kind is FileKind.LISTING and not file.skipped]
     if not found:
@@ -184,10 +187,22 @@ def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
     times = {file.file: _listed_time(file, listings) for file in files}
     epochs = [file.file for file in files if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT]
     same_leader = {os.path.dirname(file) for file in epochs if times[file] is not None}
+    vouched = same_leader - _with_vanished_segments(listings, times.keys())
     return tuple(
-        replace(file, complete_ms=times[file.file]) if os.path.dirname(file.file) in same_leader else file
-        for file in files
+        replace(file, complete_ms=times[file.file]) if os.path.dirname(file.file) in vouched else file for file in files
     )
+
+
+def _with_vanished_segments(listings: dict[str, dict[str, Listed]], files: Container[str]) -> set[str]:
+    """The folders of coordinators' partitions in which a listed segment is missing."""
+    return {
+        os.path.dirname(path)
+        for folder, listing in listings.items()
+        for path in (f"{folder}/{name}".lstrip("/") for name in listing)
+        if path.endswith(".log")
+        and os.path.basename(os.path.dirname(path)).startswith(f"{TRANSACTION_STATE}-")
+        and path not in files
+    }
 
 
 def _listed_time(file: DumpFile, listings: dict[str, dict[str, Listed]]) -> int | None:

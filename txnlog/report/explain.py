@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from txnlog.detection.causes import Action, Cause
+from txnlog.detection.causes import DISCARDING, Action, Cause
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
@@ -16,7 +16,6 @@ from txnlog.report.reading import rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
-DISCARDING = (Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR)
 BY_NAME = {proof.name: proof for proof in PROOFS}
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 

@@ -18,6 +18,8 @@ SEEN_DURING_A_LONG_COPY = (
 )  # fmt: skip
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
+# Offsets 1 to 4 are missing after the id's last record.
+TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
 
 def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
@@ -194,6 +196,33 @@ CASES = [
     attack(19, "Ongoing beyond its timeout in a copy that may have fallen behind", "data(0)@100 abort(1, of=8)@101", None,
            "STUCK_ONGOING FENCE", coordinators=2,
            logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": f"id(app) {LISTED} id(x1, of=8) empty@110"}),
+    # 20: the cleaner swaps segments while they are copied: what lay in the one that vanished is in no copy.
+    attack(20, "the id's record may have vanished", "abort(0, of=8)@95 data(1)@100", TORN, "COVERAGE_GAP UNDETERMINED"),
+    attack(20, "the record of whoever owns the producer id may have vanished", "abort(0, of=8)@95 data(1)@100",
+           "id(shop, of=99) empty@50 skip(5) empty@90 cleaned_to(5)", "COVERAGE_GAP UNDETERMINED"),
+    attack(20, "Ongoing, and what came after it may have vanished", "abort(0, of=8)@501 data(1)@502",
+           "id(app) ongoing@500[orders-0] skip(5) id(shop, of=99) empty@510 cleaned_to(5)", "COVERAGE_GAP UNDETERMINED"),
+    attack(20, "another copy has the same last record", "abort(0, of=8)@95 data(1)@100", TORN, "NEVER_ADDED ABORT",
+           logs={f"{TRANSACTION_STATE}-0@2": TORN}),
+    attack(20, "another copy has a later record", "abort(0, of=8)@95 data(1)@100", TORN, "COVERAGE_GAP UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": TORN.replace("skip(5)", "skip(2) ongoing@80[orders-0] skip(5)")}),
+    attack(20, "another copy ends before what is missing", "abort(0, of=8)@95 data(1)@100", TORN, "COVERAGE_GAP UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@60"}),
+    attack(20, "another copy that ends early has a later record", "abort(0, of=8)@95 data(1)@100", TORN,
+           "COVERAGE_GAP UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": TORN,
+                                              f"{TRANSACTION_STATE}-0@3": "id(app) empty@60 ongoing@80[orders-0]"}),
+    attack(20, "another copy is printed text, which says less", "abort(0, of=8)@95 data(1)@100", TORN,
+           "COVERAGE_GAP UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": f"{TORN} text"}),
+    attack(20, "nobody owns the producer id in another copy, either", "abort(0, of=8)@95 data(1)@100",
+           "id(shop, of=99) empty@50 skip(5) empty@90 cleaned_to(5)", "COORDINATOR_UNKNOWN ABORT",
+           logs={f"{TRANSACTION_STATE}-0@2": "id(shop, of=99) empty@50 skip(5) empty@90 cleaned_to(5)"}),
+    attack(20, "another copy says who owns the producer id", "abort(0, of=8)@95 data(1)@100",
+           "id(shop, of=99) empty@50 skip(5) empty@90 cleaned_to(5)", "COVERAGE_GAP UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "skip(3) id(app) ongoing@80[orders-0] skip(5) id(shop, of=99) empty@90 cleaned_to(5)"}),
+    attack(20, "all its segments were listed before the copy", "abort(0, of=8)@95 data(1)@100",
+           TORN.replace("skip(5)", "listed@61 segment(5)"), "NEVER_ADDED ABORT"),
+    attack(20, "a commit is one whatever came after it", "data(0)@100", f"id(app) {COMMITTED} skip(9) id(shop, of=99) empty@190"
+           " cleaned_to(9)", "MARKER_LOST_COMMIT KEEP"),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),

@@ -11,12 +11,11 @@ from tests.detection_cases import Found
 from tests.unit.detection.test_attacks import CASES as ATTACKS
 from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
-from txnlog.detection.causes import Action
+from txnlog.detection.causes import DISCARDING, Action
 from txnlog.detection.proofs import PROOFS, TRANSACTION_IS_WHOLE
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import Thresholds, with_verdicts
 
-DISCARDING = {Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR}
 CASES = [*ATTACKS, *CAUSES, *DANGERS]
 JUDGED = ("verdict", "cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
 

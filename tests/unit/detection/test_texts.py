@@ -40,14 +40,14 @@ VERDICTS = [
          want=("STUCK_ONGOING FENCE MEDIUM", "")),
     Case("text: ongoing, and updated within its timeout", "data(0)@100", "text empty@50 ongoing@99[orders-0] ongoing@999",
          want=("ONGOING WAIT MEDIUM", "")),
-    Case("text: beside the raw segments, which it repeats", "data(0)@100", "empty@50",
+    Case("text: beside the raw segments, which it repeats", "data(0)@100 listed@101", "empty@50",
          logs={"orders-0@2": "text data(0)@100"}, want=("NEVER_ADDED ABORT HIGH", "")),
     Case("text: beside raw segments that end before it", "data(0)@100", "empty@50",
          logs={"orders-0@2": "text data(0)@100 commit(1)@101"}, want=("COVERAGE_GAP UNDETERMINED LOW", "at least 2")),
     Case("text: beside raw segments of an earlier leader", "data(0)@100", "empty@50",
          logs={"orders-0@2": "text data(0, leader=2)@100"},
          want=("COVERAGE_GAP UNDETERMINED LOW", "later leader epoch than its raw segments")),
-    Case("text: beside raw segments of a later leader", "data(0, leader=3)@100", "empty@50",
+    Case("text: beside raw segments of a later leader", "data(0, leader=3)@100 listed@101", "empty@50",
          logs={"orders-0@2": "text data(0, leader=2)@100"}, want=("NEVER_ADDED ABORT HIGH", "")),
 ]  # fmt: skip
 CLOSED = [

@@ -57,6 +57,18 @@ def test_a_log_that_a_new_leader_may_have_truncated_is_not_dated(tmp_path: Path,
     assert complete(tmp_path) == {f"orders-0/{SEGMENT}": None}
 
 
+@pytest.mark.parametrize(("name", "is_vouched"), [("__transaction_state-0", False), ("orders-0", True)])
+def test_a_segment_of_a_coordinator_that_vanished_since_may_have_been_merged(
+    tmp_path: Path, name: str, is_vouched: bool
+) -> None:
+    segment(tmp_path / "b1", name, data(0))
+    lines = listed(tmp_path / "b1", name)
+    put(tmp_path / "b1" / "listing.tsv", HEAD + lines)
+    assert complete(tmp_path) == {f"b1/{name}/{SEGMENT}": LISTED}
+    put(tmp_path / "b1" / "listing.tsv", HEAD + lines + f"{name}/{5:020}.log\t700\t{LISTED}\n")
+    assert complete(tmp_path) == {f"b1/{name}/{SEGMENT}": LISTED if is_vouched else None}
+
+
 def test_the_listing_in_the_nearest_folder_counts(tmp_path: Path) -> None:
     for folder in ("b1", "b2"):
         segment(tmp_path / folder, "orders-0", data(0))
