@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,9 +89,6 @@ types: $(READY) ## mypy, strict
 wheel: $(READY) ## dist/txnlog-*.whl
 	$(BIN)/python -m build --wheel --no-isolation
 
-archive: $(READY) ## make what setup makes, too: an archive of Spark's classes, 200 MB, as a run takes a third longer without
-	$(BIN)/python -m txnlog.spark.archive
-
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -107,6 +104,4 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' \
 		|| { echo "make: packages could not be installed: pip says why above; is there a network?" >&2; exit 1; }
 	@$(BIN)/python -m txnlog.spark.jars >/dev/null
-	@echo "keeping Spark's classes as Java wants them: a minute and a half, once"
-	@$(BIN)/python -m txnlog.spark.archive >/dev/null || echo "make: it works without, and each run takes a third longer" >&2
 	@touch $@

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.empty_job import WITHOUT_ARCHIVE
 from tests.benchmarks.processes import KINDS, Peak, peak_of
 from tests.benchmarks.segments import Layout, dump_of
 from tests.benchmarks.text import printed, ratio, read_evidence, seconds
@@ -64,10 +63,10 @@ def detect(dump: Path, scratch: Path, *options: str) -> Peak:
     return peak_of([sys.executable, "-c", code, "detect", str(dump), "--tables", str(tables), *options])
 
 
-def empty_job(scratch: Path, *options: str) -> None:
+def empty_job(scratch: Path) -> None:
     """A job that starts Spark and commits one row to a Delta table."""
     place = scratch / f"empty-{time.monotonic_ns()}"
-    subprocess.run([sys.executable, "-m", EMPTY_JOB, str(place), *options], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", EMPTY_JOB, str(place)], check=True, capture_output=True)
 
 
 def tool(dump: Path, scratch: Path, *options: str) -> None:
@@ -127,7 +126,6 @@ def cold(dump: Path, scratch: Path, rounds: int) -> None:
         {
             "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
             "an empty job": lambda: empty_job(scratch),
-            "  without an archive of classes": lambda: empty_job(scratch, WITHOUT_ARCHIVE),
             # The tool's text, larger than the log, may have taken its place in the cache.
             "read() into memory": lambda: read_whole(dump),
             "txnlog detect --full, cold": lambda: peaks.append(detect(dump, scratch, "--full")),
@@ -144,7 +142,6 @@ def samples(scratch: Path, rounds: int) -> None:
     found = measured(
         rounds,
         {
-            "an empty job without an archive of classes": lambda: empty_job(scratch, WITHOUT_ARCHIVE),
             "an empty job": lambda: empty_job(scratch),
             "txnlog detect data/samples, cold": lambda: detect(dump, scratch),
         },

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from txnlog.errors import SetupError
-from txnlog.spark import archive
 from txnlog.spark.jars import delta_jars
 from txnlog.spark.java import java
 
@@ -141,26 +140,20 @@ def _start(app_name: str, settings: Mapping[str, Setting]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        started = builder.getOrCreate()
+        return builder.getOrCreate()
     except PySparkRuntimeError as trouble:
         if trouble.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         raise SetupError("Spark did not start: what it said is above") from trouble
-    # Spark Connect has no Java here, and need not have what talks to it.
-    java_names = getattr(started, "_jvm", None)
-    if java_names is not None:
-        from txnlog.spark.gateway import keep_names
-
-        keep_names(java_names)
-    return started
 
 
 def _local_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    java()  # refuses one that is too old in a line; Spark would in a page
     scratch = tempfile.mkdtemp(prefix="txnlog-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     merged = {**LOCAL, "spark.sql.warehouse.dir": f"{scratch}/warehouse", **settings}
     if "delta-spark" not in str(settings.get("spark.jars.packages", "")):
-        # Not in `spark.jars`: so nothing is copied, and the archive of classes covers Delta's, too.
+        # Not in `spark.jars`: so nothing is copied.
         paths = [*map(str, delta_jars()), str(settings.get(CLASS_PATH, ""))]
         merged[CLASS_PATH] = os.pathsep.join(filter(None, paths))
     merged[JAVA_OPTIONS] = " ".join([*_java_options(), str(settings.get(JAVA_OPTIONS, ""))]).strip()
@@ -171,9 +164,9 @@ def _java_options() -> list[str]:
     # The JVM's own warnings go to stdout unless told otherwise, and stdout is for results.
     options = ["-Xlog:disable", "-Xlog:all=error:stderr"]
     # Whoever names a folder of settings (SPARK_CONF_DIR=conf: logs as JSON) has log settings in it.
-    if os.environ.get("SPARK_CONF_DIR") in (None, str(CONF)):
+    if "SPARK_CONF_DIR" not in os.environ:
         options.append(f'"-Dlog4j2.configurationFile={CONF / "log4j2.properties"}"')
-    return options + archive.java_options(java())
+    return options
 
 
 def _local_environment() -> dict[str, str]:
@@ -183,8 +176,6 @@ def _local_environment() -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    if " " not in str(CONF):  # Spark's scripts do not quote it; without it one line of noise is back
-        wanted["SPARK_CONF_DIR"] = str(CONF)
     return {name: value for name, value in wanted.items() if name not in os.environ}
 
 
