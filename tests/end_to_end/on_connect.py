@@ -15,7 +15,7 @@ from txnlog.dump.inventory import inventory
 from txnlog.job.facts import facts_of
 from txnlog.sources import reading
 from txnlog.spark.session import SMALL_PLANS
-from txnlog.spark.settle import settled
+from txnlog.spark.settle import settled_together
 
 dump = sys.argv[1]
 builder = SparkSession.builder.remote("local[2]")
@@ -28,6 +28,6 @@ readers = (
 )  # fmt: skip
 counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
 options = detect_options({"dump": dump, "tables": "unused"})
-found = detect(facts_of(spark, options, inventory(Path(dump))), Thresholds(), settled).transactions
+found = detect(facts_of(spark, options, inventory(Path(dump))), Thresholds(), settled_together).transactions
 rows = found.select("topic", "partition", "producer_id", "start_offset", "cause", "action").collect()
 print(json.dumps({"session": type(spark).__module__, "counts": counts, "rows": [row.asDict() for row in rows]}))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.coordinator_writer import coordinator_record
 from tests.writer import ABORT, NOW, batch, data, marker, put, segment
 from txnlog.config import DetectOptions
-from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.facts import facts_of
 from txnlog.spark.session import IS_SMALL
-from txnlog.spark.settle import settled
+from txnlog.spark.settle import Settled, settled_together
 
 MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1
@@ -106,7 +104,6 @@ def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
     usual = {
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.shuffle.partitions": "8",
-        "spark.sql.optimizer.disableHints": "false",
         THRESHOLD: "10485760",
         IS_SMALL: "false",
     }
@@ -119,22 +116,9 @@ def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def shuffles(frame: DataFrame) -> int:
-    """How many exchanges its plan has where nothing is small enough to be sent to all, but for what is by design."""
-    spark = frame.sparkSession
-    before = spark.conf.get(THRESHOLD)
-    spark.conf.set(THRESHOLD, "-1")
+    """How many exchanges its plan has before anything is computed: of what was settled Spark knows that it is small."""
     plan = frame.select("*")._jdf.queryExecution().executedPlan().toString()
-    spark.conf.set(THRESHOLD, before)
     return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
-
-
-class InTurn(ThreadPoolExecutor):
-    """One step after the other, in the order in which they are handed in."""
-
-    def submit(self, step: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(step(*given, **named))
-        return done
 
 
 @pytest.fixture(scope="module")
@@ -145,14 +129,12 @@ def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     facts = facts_of(adaptive, DetectOptions(dump=str(root), tables="", full=True), inventory(root))
     counted: list[int] = []
 
-    def settle(frame: DataFrame) -> DataFrame:
-        counted.append(shuffles(frame))
-        return settled(frame)
+    def settle(*frames: DataFrame) -> list[Settled]:
+        counted.extend(map(shuffles, frames))
+        return settled_together(*frames)
 
     verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "ThreadPoolExecutor", InTurn)
-        detection = detect(facts, Thresholds(), settle)
+    detection = detect(facts, Thresholds(), settle)
     for row in detection.transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
         verdicts[row["cluster"]].add(tuple(row[name] for name in names))

@@ -129,7 +129,7 @@ def replayed(spark: SparkSession, dump: Path) -> Replayed:
         return Replayed(
             _by_partition(found.select("partition", "producer_id", "start_offset", "producer_epoch")),
             _by_partition(ended),
-            _by_partition(producer_states(runs, snapshots, copies).drop("cluster", "topic")),
+            _by_partition(producer_states(runs, snapshots, copies, found).drop("cluster", "topic")),
             {row[0]: (row[1], row[2]) for row in ends.collect()},
         )
     finally:

@@ -7,9 +7,9 @@ any more, and from earlier dumps. Where bounds contradict each other a clock was
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replay import KEY
 from txnlog.detection.rules import BY_EARLIER
@@ -29,65 +29,63 @@ def with_bounds(
     `complete_at` (ms): when its last batch was on the broker's disk at the latest, by a file that has not changed
     since, or by a listing made before the copy; null where neither says so.
     """
-    is_before = F.expr("if(first_part IS NULL, next_part <= start_offset, part < first_part)")
-    is_after = F.expr("part > coalesce(last_part, start_offset)")
-    is_before_last = F.expr("if(last_part IS NULL, next_part <= last_batch_offset, part < last_part)")
-    holds_it = F.expr("if(is_snapshot, part > last_batch_offset, part >= last_part)")
-    bounds = (
-        transactions.select(*KEY, "start_offset", "last_batch_offset", "first_part", "last_part")
-        .join(_files(runs, files, copies, clock_skew_ms), [*PARTITION], "inner")
-        .groupBy(*KEY)
-        .agg(
-            F.max(F.when(is_before, F.col("latest"))).alias("before_files_start"),
-            F.max(F.when(is_before_last, F.col("latest"))).alias("before_files"),
-            F.min(F.when(is_after, F.col("earliest"))).alias("after_files"),
-            F.min(F.when(holds_it, F.col("complete_at"))).alias("complete_at"),
-        )
+    is_before = "if(first_part IS NULL, next_part <= start_offset, part < first_part)"
+    is_before_last = "if(last_part IS NULL, next_part <= last_batch_offset, part < last_part)"
+    holds_it = "if(is_snapshot, part > last_batch_offset, part >= last_part)"
+    bounds = summed(
+        transactions.selectExpr(*KEY, "start_offset", "last_batch_offset", "first_part", "last_part").join(
+            _files(runs, files, copies, clock_skew_ms), [*PARTITION], "inner"
+        ),
+        KEY,
+        f"max(if({is_before}, latest, NULL)) AS before_files_start",
+        f"max(if({is_before_last}, latest, NULL)) AS before_files",
+        "min(if(part > coalesce(last_part, start_offset), earliest, NULL)) AS after_files",
+        f"min(if({holds_it}, complete_at, NULL)) AS complete_at",
     )
-    return (
-        transactions.join(F.broadcast(bounds), [*KEY], "left")
-        .withColumns(
-            {
-                "stamp_before_start": F.greatest("stamp_before_start", "before_files_start"),
-                "stamp_before": F.greatest("stamp_before", "before_files"),
-                "stamp_after": F.least("stamp_after", "after_files"),
-            }
-        )
-        .drop("first_part", "last_part", "before_files_start", "before_files", "after_files")
+    return transactions.join(bounds, [*KEY], "left").selectExpr(
+        "* EXCEPT (first_part, last_part, before_files_start, before_files, after_files,"
+        " stamp_before_start, stamp_before, stamp_after)",
+        "greatest(stamp_before_start, before_files_start) AS stamp_before_start",
+        "greatest(stamp_before, before_files) AS stamp_before",
+        "least(stamp_after, after_files) AS stamp_after",
     )
 
 
 def _files(runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
     """The segments of the chosen copies and their snapshots: where each begins, brokers' times in it, its own time."""
-    order = Window.partitionBy(*PARTITION).orderBy("part")
-    chosen = F.broadcast(copies.select(*COPY))
     dated = files.transform(_with_file_times, clock_skew_ms)
     segments = (
         runs.where("fact = 'sums'")
-        .join(chosen, [*COPY], "left_semi")
-        .select(
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(
             *COPY,
             "file",
             "part",
-            F.lead("part").over(order).alias("next_part"),
-            F.col("stamp_before_start").alias("latest"),
-            F.col("stamp_after").alias("earliest"),
+            f"lead(part) OVER (PARTITION BY {', '.join(PARTITION)} ORDER BY part) AS next_part",
+            "stamp_before_start AS latest",
+            "stamp_after AS earliest",
         )
-        .join(dated.select(*COPY, "file", "written_at", "listed_at"), [*COPY, "file"], "left")
-        # A sealed segment never changes again. The active one can grow between its stat and its reading: of that only
-        # the listing says when it had all its bytes.
-        .withColumn("complete_at", F.least("listed_at", F.when(F.expr("next_part IS NOT NULL"), F.col("written_at"))))
-        .withColumn("is_snapshot", F.lit(False))
+        .join(dated.selectExpr(*COPY, "file", "written_at", "listed_at"), [*COPY, "file"], "left")
+        .selectExpr(
+            *PARTITION,
+            "part",
+            "next_part",
+            "latest",
+            "earliest",
+            # A sealed segment never changes again. The active one can grow between its stat and its reading: of that
+            # only the listing says when it had all its bytes.
+            "least(listed_at, if(next_part IS NOT NULL, written_at, NULL)) AS complete_at",
+            "false AS is_snapshot",
+        )
     )
     snapshots = (
         dated.where("kind = 'producer_snapshot' AND problem IS NULL")
-        .join(chosen, [*COPY], "left_semi")
-        .select(*PARTITION, F.col("base_offset").alias("part"), F.least("listed_at", "written_at").alias("complete_at"))
-        .withColumn("is_snapshot", F.lit(True))
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(
+            *PARTITION, "base_offset AS part", "least(listed_at, written_at) AS complete_at", "true AS is_snapshot"
+        )
     )
-    return segments.drop("broker", "log_dir", "file", "written_at", "listed_at").unionByName(
-        snapshots, allowMissingColumns=True
-    )
+    return segments.unionByName(snapshots, allowMissingColumns=True)
 
 
 def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
@@ -96,14 +94,15 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 
     A copy that keeps times has no file that is older than what a broker dated in it, and has some that prove it.
     """
-    modified = F.when(~F.coalesce("is_text", F.lit(False)), F.unix_millis("modified"))
-    is_older = F.col("own_time") + clock_skew_ms < F.col("broker_timestamp")
-    is_sound = F.col("own_time") + clock_skew_ms >= F.col("broker_timestamp")
-    everything = Window.partitionBy(*LOG_DIR)
-    keeps_times = (F.count_if(is_older).over(everything) == 0) & (F.count_if(is_sound).over(everything) > 0)
-    listed = F.when(F.col("bytes_tail") == 0, F.unix_millis("complete_at"))
-    return files.withColumn("own_time", F.when(modified > 0, modified)).withColumns(
-        {"written_at": F.when(keeps_times, F.col("own_time")), "listed_at": listed}
+    everything = f"OVER (PARTITION BY {', '.join(LOG_DIR)})"
+    modified = "if(coalesce(is_text, false), NULL, unix_millis(modified))"
+    is_older = f"own_time + {clock_skew_ms} < broker_timestamp"
+    is_sound = f"own_time + {clock_skew_ms} >= broker_timestamp"
+    return files.selectExpr("*", f"if({modified} > 0, {modified}, NULL) AS own_time").selectExpr(
+        *(*COPY, "file", "kind", "problem", "base_offset"),
+        f"if(count_if({is_older}) {everything} = 0 AND count_if({is_sound}) {everything} > 0, own_time, NULL)"
+        " AS written_at",
+        "if(bytes_tail = 0, unix_millis(complete_at), NULL) AS listed_at",
     )
 
 
@@ -115,34 +114,30 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     both are known. A KEEP stays until it is disproved.
     """
     if sightings is None:
-        nothing = {"seen_until": "bigint", "kept_by": "string", "kept_with": "string"}
-        return transactions.withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
+        return transactions.selectExpr(
+            "*",
+            "CAST(NULL AS bigint) AS seen_until",
+            "CAST(NULL AS string) AS kept_by",
+            "CAST(NULL AS string) AS kept_with",
+        )
     # After an unclean election another transaction may start at the same offset, and be as long.
     is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
-    is_same = F.expr(
-        "batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of"
-        + "".join(f" AND {name} <=> seen_{name}" for name in FIRST_BATCH)
+    is_same = "batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of" + "".join(
+        f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
     )
     # Not by this dump itself, when it is judged once more.
-    is_kept = (F.col("seen_action") == "KEEP") & (F.col("seen_at") != F.col("as_of"))
-    said = F.regexp_replace("reason", f"^({BY_EARLIER})+", "")
-    shown = [F.col(name).alias(f"seen_{name}") for name in SEEN]
-    earlier = (
-        sightings.select(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence", *shown)
-        .join(
-            F.broadcast(
-                transactions.select(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of", *FIRST_BATCH)
-            ),
-            [*KEY, "start_offset"],
-            "inner",
-        )
-        .where(f"NOT coalesce({is_another}, false)")
-        .groupBy(*KEY, "start_offset")
-        .agg(
-            F.min(F.when(is_same, F.col("seen_until"))).alias("seen_until"),
-            F.max_by(F.when(is_kept, said), F.when(is_kept, F.col("seen_at"))).alias("kept_by"),
-            F.max_by(F.when(is_kept, F.col("confidence")), F.when(is_kept, F.col("seen_at"))).alias("kept_with"),
-        )
+    is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
+    now = transactions.selectExpr(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of", *FIRST_BATCH)
+    shown = sightings.selectExpr(
+        *(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence"),
+        *(f"{name} AS seen_{name}" for name in SEEN),
+    )
+    earlier = summed(
+        shown.join(now, [*KEY, "start_offset"], "inner").where(f"NOT coalesce({is_another}, false)"),
+        (*KEY, "start_offset"),
+        f"min(if({is_same}, seen_until, NULL)) AS seen_until",
+        f"max_by(regexp_replace(reason, '^({BY_EARLIER})+', ''), seen_at) FILTER (WHERE {is_kept}) AS kept_by",
+        f"max_by(confidence, seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 
@@ -157,45 +152,23 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     far as the producer or, where that is not believed, a broker says; `bounded_by`: what a broker says of that, null
     where none does.
     """
-    own = F.when(F.col("is_log_append_time"), F.col("last_timestamp"))
-    after = F.greatest(F.col("lower"), F.when(F.col("is_log_append_time") & (F.col("batches") == 1), own))
-    first = F.greatest("stamp_before_start", "known_since", F.when(F.col("batches") == 1, own))
-    contradicts = (F.col("lower") > F.col("upper") + clock_skew_ms) | (F.col("lower") > F.col("as_of") + clock_skew_ms)
-    return (
-        transactions.withColumns(
-            {
-                "lower": F.greatest("stamp_before", "known_since"),
-                "upper": F.least("stamp_after", "complete_at", "seen_until", own),
-            }
-        )
-        .withColumn("clocks_contradict", F.coalesce(contradicts, F.lit(False)))
-        .withColumns(
-            {
-                "bounded_by": F.when(~F.col("clocks_contradict"), F.col("upper")),
-                "known_before": F.when(~F.col("clocks_contradict"), after),
-                "started_after": F.when(~F.col("clocks_contradict"), first - clock_skew_ms),
-                "timestamps_trusted": F.coalesce(F.col("is_log_append_time") | _agrees(clock_skew_ms), F.lit(False)),
-            }
-        )
-        .withColumns(
-            {
-                "last_activity": F.when(F.col("timestamps_trusted"), F.col("last_timestamp")).otherwise(
-                    F.col("known_before")
-                ),
-                "appended_by": F.when(F.col("timestamps_trusted"), F.col("last_timestamp")).otherwise(
-                    F.col("bounded_by")
-                ),
-            }
-        )
-        .drop("lower", "upper")
+    # The producer's time of the last batch can be the broker's, too.
+    agrees = (
+        f"last_timestamp >= 0 AND NOT clocks_contradict AND last_timestamp <= as_of + {clock_skew_ms}"
+        f" AND coalesce(last_timestamp >= lower - {clock_skew_ms}, true)"
+        f" AND coalesce(last_timestamp <= upper + {clock_skew_ms}, true)"
     )
-
-
-def _agrees(clock_skew_ms: int) -> Column:
-    """Whether the producer's time of the last batch can be the broker's, too."""
-    return (
-        F.expr("last_timestamp >= 0 AND NOT clocks_contradict")
-        & (F.col("last_timestamp") <= F.col("as_of") + clock_skew_ms)
-        & F.coalesce(F.col("last_timestamp") >= F.col("lower") - clock_skew_ms, F.lit(True))
-        & F.coalesce(F.col("last_timestamp") <= F.col("upper") + clock_skew_ms, F.lit(True))
-    )
+    return transactions.selectExpr(
+        "*",
+        "if(is_log_append_time, last_timestamp, NULL) AS own",
+        "greatest(stamp_before, known_since) AS lower",
+        "least(stamp_after, complete_at, seen_until, own) AS upper",
+        f"coalesce(lower > upper + {clock_skew_ms} OR lower > as_of + {clock_skew_ms}, false) AS clocks_contradict",
+        "if(clocks_contradict, NULL, upper) AS bounded_by",
+        "if(clocks_contradict, NULL, greatest(lower, if(batches = 1, own, NULL))) AS known_before",
+        "if(clocks_contradict, NULL, greatest(stamp_before_start, known_since, if(batches = 1, own, NULL))"
+        f" - {clock_skew_ms}) AS started_after",
+        f"coalesce(is_log_append_time OR ({agrees}), false) AS timestamps_trusted",
+        "if(timestamps_trusted, last_timestamp, known_before) AS last_activity",
+        "if(timestamps_trusted, last_timestamp, bounded_by) AS appended_by",
+    ).drop("own", "lower", "upper")

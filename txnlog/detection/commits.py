@@ -6,14 +6,16 @@ that no record explains: `txnlog.detection.missing_records`.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY
 from txnlog.detection.evidence import PRODUCER
 from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
+
+_IN_TURN = f"OVER (PARTITION BY {', '.join(KEY)} ORDER BY base_offset)"
 
 
 def needs_markers(clock_skew_ms: int) -> str:
@@ -32,24 +34,24 @@ def with_commit_markers(
     `batches` are rows of `BatchRow`: at least all transactional batches of those that `needs_markers` names. A marker
     that was sent twice has nothing left to close, and does not count for another one.
     """
-    wanted = transactions.where(needs_markers(clock_skew_ms)).select(
-        *KEY, F.col("committed.epoch").alias("commit_epoch"), "group_from"
+    wanted = transactions.where(needs_markers(clock_skew_ms)).selectExpr(
+        *KEY, "committed.epoch AS commit_epoch", "group_from"
     )
-    order = Window.partitionBy(*KEY).orderBy("base_offset")
-    counted = (
+    closing = (
         batches.where("crc_valid AND is_transactional")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .join(F.broadcast(wanted), [*KEY], "inner")
+        .join(copies, [*COPY], "left_semi")
+        .join(wanted, [*KEY], "inner")
         .where(f"NOT is_control OR {IS_MARKER}")
-        .withColumn("closes", F.lag(~F.col("is_control")).over(order))
+        .selectExpr("*", f"lag(NOT is_control) {_IN_TURN} AS closes")
         .where("closes AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
-        .where(within_calendar("max_timestamp") >= F.col("group_from") - clock_skew_ms)
-        .groupBy(*KEY)
-        # What a coordinator that was elected meanwhile sent once more may have closed data of the next transaction.
-        .agg(F.when(F.expr("min(coordinator_epoch) <=> max(coordinator_epoch)"), F.count("*")).alias("closing_commits"))
+        .where(f"{within_calendar('max_timestamp')} >= group_from - {clock_skew_ms}")
     )
-    return transactions.join(F.broadcast(counted), [*KEY], "left").withColumn(
-        "closing_commits", F.coalesce("closing_commits", F.lit(0))
+    # What a coordinator that was elected meanwhile sent once more may have closed data of the next transaction.
+    counted = summed(
+        closing, KEY, "if(min(coordinator_epoch) <=> max(coordinator_epoch), count(*), NULL) AS closing_commits"
+    )
+    return transactions.join(counted, [*KEY], "left").selectExpr(
+        "* EXCEPT (closing_commits)", "coalesce(closing_commits, 0) AS closing_commits"
     )
 
 
@@ -59,15 +61,15 @@ def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFr
     A transaction of version 2 ends at the next epoch (KIP-890). So all places of its producer id count that reach the
     data's epoch, if one of them reaches a later one.
     """
-    wanted = transactions.select(*PRODUCER, F.col("first_producer_epoch").alias("open_epoch")).distinct()
+    wanted = transactions.selectExpr(*PRODUCER, "first_producer_epoch AS open_epoch").distinct()
     return (
         runs.where("fact = 'producer' AND producer_epoch IS NOT NULL")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .join(F.broadcast(wanted), [*PRODUCER], "inner")
+        .join(copies, [*COPY], "left_semi")
+        .join(wanted, [*PRODUCER], "inner")
         .where("producer_epoch >= open_epoch AND first_producer_epoch <= open_epoch + 1")
-        .withColumn("latest", F.max("producer_epoch").over(Window.partitionBy(*PRODUCER, "open_epoch")))
+        .selectExpr("*", "max(producer_epoch) OVER (PARTITION BY cluster, producer_id, open_epoch) AS latest")
         .where("latest > open_epoch")
-        .select(*COPY, "producer_id")
+        .selectExpr(*COPY, "producer_id")
         .distinct()
     )
 
@@ -79,24 +81,22 @@ def with_witnesses(transactions: DataFrame, batches: DataFrame, copies: DataFram
     batches in `places_of_witnesses`. There is none where a marker ended the epoch itself: clients before version 2 keep
     one epoch for many transactions, and a client may have changed to version 2 in between.
     """
-    order = Window.partitionBy(*KEY).orderBy("base_offset")
     closing = (
         batches.where("crc_valid AND is_transactional")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .join(F.broadcast(transactions.select(*PRODUCER).distinct()), [*PRODUCER], "left_semi")
+        .join(copies, [*COPY], "left_semi")
+        .join(transactions, [*PRODUCER], "left_semi")
         .where(f"NOT is_control OR {IS_MARKER}")
-        .withColumn("closed", F.lag(F.struct("is_control", F.col("producer_epoch").alias("epoch"))).over(order))
+        .selectExpr("*", f"lag(struct(is_control, producer_epoch AS epoch)) {_IN_TURN} AS closed")
         .where("is_control AND NOT closed.is_control")
+        .selectExpr("*", "closed.epoch AS first_producer_epoch")
     )
-    is_witness = F.expr("marker_type = 'COMMIT' AND producer_epoch = closed.epoch + 1")
-    marker = F.struct(within_calendar("max_timestamp").alias("max_timestamp"), "topic", "partition", "base_offset")
-    found = (
-        closing.groupBy(*PRODUCER, F.col("closed.epoch").alias("first_producer_epoch"))
-        .agg(
-            F.min(F.when(is_witness, marker)).alias("witness"),
-            F.bool_or(F.expr("producer_epoch = closed.epoch")).alias("is_shared"),
-        )
-        .where("witness IS NOT NULL AND NOT is_shared")
-        .drop("is_shared")
+    is_witness = "marker_type = 'COMMIT' AND producer_epoch = closed.epoch + 1"
+    marker = f"struct({within_calendar('max_timestamp')} AS max_timestamp, topic, partition, base_offset)"
+    found = summed(
+        closing,
+        (*PRODUCER, "first_producer_epoch"),
+        f"min(if({is_witness}, {marker}, NULL)) AS witness",
+        "bool_or(producer_epoch = closed.epoch) AS is_shared",
     )
-    return transactions.join(F.broadcast(found), [*PRODUCER, "first_producer_epoch"], "left")
+    unshared = found.where("witness IS NOT NULL AND NOT is_shared").drop("is_shared")
+    return transactions.join(unshared, [*PRODUCER, "first_producer_epoch"], "left")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from txnlog.detection.copies import LACKS_END
+from txnlog.detection.aggregates import summed
+from txnlog.detection.copies import IS_COORDINATOR, LACKS_END
 from txnlog.detection.times import within_calendar
-from txnlog.format.coordinator import TRANSACTION_STATE
 
 ID = ("cluster", "transactional_id")
 PLACE = ("cluster", "coordinator_partition")
@@ -16,34 +15,31 @@ PLACE = ("cluster", "coordinator_partition")
 IS_BIRTH = "state = 'Empty' AND producer_epoch = 0"
 # A transaction of an id, from its first Ongoing record to its Complete record.
 IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
+# When a record was written (ms): the later one of what it says and of its batch. A Complete* record carries the time at
+# which its markers were first sent (`TransactionMetadata.prepareComplete`), its batch the time at which they had all
+# been written: where one of them is long in coming, that is much later.
+WRITTEN = f"greatest(last_update_timestamp, {within_calendar('append_timestamp')})"
+# The records of an id in their order.
+_IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
 
 
 def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
     """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
-    chosen = copies.where(F.col("topic") == TRANSACTION_STATE).select(
-        "cluster", "broker", "log_dir", F.col("partition").alias("coordinator_partition")
+    chosen = copies.where(IS_COORDINATOR).selectExpr(
+        "cluster", "broker", "log_dir", "partition AS coordinator_partition"
     )
-    return states.join(F.broadcast(chosen), chosen.columns, "left_semi").transform(within_calendars)
+    place = ["cluster", "broker", "log_dir", "coordinator_partition"]
+    return states.join(chosen, place, "left_semi").transform(within_calendars)
 
 
 def within_calendars(states: DataFrame) -> DataFrame:
     """Times that no calendar holds become null, so that no sum of them overflows."""
-    return states.withColumns(
-        {
-            "timeout_ms": F.col("timeout_ms").cast("bigint"),
-            "last_update_timestamp": within_calendar("last_update_timestamp"),
-            "start_timestamp": within_calendar("start_timestamp"),
-        }
+    times = ("last_update_timestamp", "start_timestamp")
+    return states.selectExpr(
+        "* EXCEPT (timeout_ms, last_update_timestamp, start_timestamp)",
+        "CAST(timeout_ms AS bigint) AS timeout_ms",
+        *(f"{within_calendar(name)} AS {name}" for name in times),
     )
-
-
-def written() -> Column:
-    """When a record was written (ms): the later one of what it says and of its batch.
-
-    A Complete* record carries the time at which its markers were first sent (`TransactionMetadata.prepareComplete`),
-    its batch the time at which they had all been written: where one of them is long in coming, that is much later.
-    """
-    return F.greatest("last_update_timestamp", within_calendar("append_timestamp"))
 
 
 def coordinator_coverage(
@@ -61,61 +57,62 @@ def coordinator_coverage(
     `coordinator_copy_from` (ms) are no later than the last record of a partition of which fewer brokers have a copy
     than of another.
     """
-    # A copy without an end is one that could not be opened: missing.
-    logs = copies.where((F.col("topic") == TRANSACTION_STATE) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
-        "partition", "coordinator_partition"
+    # A copy without an end is one that could not be opened: missing. With fewer copies than others have, the leader's
+    # may be missing, and a follower that had fallen behind proves what it has and nothing more.
+    logs = copies.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL").selectExpr(
+        "*",
+        "partition AS coordinator_partition",
+        "brokers < max(brokers) OVER (PARTITION BY cluster) AS may_lack_leader",
     )
-    broken = states.groupBy(*PLACE).agg(
-        F.max(F.when(F.col("problem").isNotNull(), F.col("offset"))).alias("broken"),
-        F.max(written()).alias("latest_record"),
+    history = summed(
+        taken,
+        PLACE,
+        "min(history_from) AS history_from",
+        "bool_and(are_listed) AS are_listed",
+        "bool_and(others_reach) AS others_reach",
     )
-    # The leader may be missing among them, and a follower that had fallen behind proves what it has and nothing more.
-    may_lack_leader = F.col("brokers") < F.max("brokers").over(Window.partitionBy("cluster"))
-    proven_to = F.when(may_lack_leader, F.coalesce("latest_record", F.lit(0)))
-    end_is_missing = F.expr(
+    records = summed(
+        states.join(history, [*PLACE], "inner"),
+        PLACE,
+        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        f"max({WRITTEN}) AS latest_record",
+        f"min_by({WRITTEN}, offset) FILTER (WHERE offset >= history_from AND last_update_timestamp IS NOT NULL)"
+        " AS first_time",
+    )
+    end_is_missing = (
         f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
         " OR (high_watermark IS NULL AND NOT is_text)"
     )
-    damaged = F.greatest("first_base_offset", "damaged_to", F.col("broken") + 1)
-    # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
-    unexplained_gap = F.when(~F.coalesce(F.expr("cleaned_to >= gap_to"), F.lit(False)), F.col("gap_to"))
-    ends = ~F.coalesce(end_is_missing, F.lit(False))
-    history = taken.groupBy(*PLACE).agg(
-        F.min("history_from").alias("history_from"),
-        F.bool_and("are_listed").alias("are_listed"),
-        F.bool_and("others_reach").alias("others_reach"),
-    )
-    agrees = F.col("copies_disagree").isNull()
-    coverage = (
-        logs.join(broken, [*PLACE], "left")
-        .join(F.broadcast(history), [*PLACE], "left")
-        .join(F.broadcast(disagreeing), [*PLACE], "left")
+    return (
+        logs.join(records, [*PLACE], "left")
+        .join(history, [*PLACE], "left")
+        .join(disagreeing, [*PLACE], "left")
         .join(times, ["cluster", "broker", "log_dir"], "left")
-        .withColumn("whole_from_offset", F.when(ends & agrees, F.col("history_from")))
-        .withColumn("certain_from_offset", F.when(ends, F.greatest(damaged, unexplained_gap)))
-        .select(
+        .selectExpr(
+            "*",
+            f"NOT coalesce({end_is_missing}, false) AS has_end",
+            "if(may_lack_leader, coalesce(latest_record, 0), NULL) AS proven_to",
+            # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
+            "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
+        )
+        .selectExpr(
             *PLACE,
-            "whole_from_offset",
-            "certain_from_offset",
-            F.col("history_from").alias("gapless_from_offset"),
+            "if(has_end AND copies_disagree IS NULL, history_from, NULL) AS whole_from_offset",
+            "if(has_end, greatest(first_base_offset, damaged_to, broken + 1, unexplained_gap), NULL)"
+            " AS certain_from_offset",
+            "history_from AS gapless_from_offset",
             "are_listed",
             "others_reach",
-            F.least("shown_as_of", proven_to).alias("coordinator_as_of"),
-            F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
-            F.col("is_text").alias("coordinator_is_text"),
-            F.coalesce("copies_disagree", F.lit(False)).alias("copies_disagree"),
-            F.least("copy_from", proven_to).alias("coordinator_copy_from"),
-            F.col("copy_to").alias("coordinator_copy_to"),
+            "least(shown_as_of, proven_to) AS coordinator_as_of",
+            "as_of_is_plausible AS coordinator_as_of_is_plausible",
+            "is_text AS coordinator_is_text",
+            "coalesce(copies_disagree, false) AS copies_disagree",
+            "least(copy_from, proven_to) AS coordinator_copy_from",
+            "copy_to AS coordinator_copy_to",
+            "CASE whole_from_offset WHEN 0 THEN 0 ELSE if(whole_from_offset IS NULL, NULL, first_time) END"
+            " AS whole_from",
         )
     )
-    first = (
-        states.join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
-        .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
-        .groupBy(*PLACE)
-        .agg(F.min_by(written(), "offset").alias("first_time"))
-    )
-    whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
-    return coverage.join(first, [*PLACE], "left").withColumn("whole_from", whole_from).drop("first_time")
 
 
 def producer_ids(states: DataFrame) -> DataFrame:
@@ -124,17 +121,23 @@ def producer_ids(states: DataFrame) -> DataFrame:
     An id changes its producer id when the epochs are used up, so the ones before and after count as well.
     `known_since` (ms) is the earliest record that names it, `born_at` the one that gave it out (`IS_BIRTH`).
     """
-    named = F.array_distinct(F.array("producer_id", "previous_producer_id", "next_producer_id"))
-    born_at = F.when(F.expr(IS_BIRTH), F.col("last_update_timestamp"))
-    return (
+    named = (
         states.where("transactional_id IS NOT NULL AND producer_id IS NOT NULL AND problem IS NULL")
-        .withColumns({"named": F.explode(named), "born_at": born_at})
-        .where("named >= 0")
-        .groupBy("cluster", F.col("named").alias("producer_id"), "transactional_id", "coordinator_partition")
-        .agg(
-            F.min("last_update_timestamp").alias("known_since"),
-            F.min(F.when(F.expr("named = producer_id"), F.col("born_at"))).alias("born_at"),
+        .selectExpr(
+            *PLACE,
+            "transactional_id",
+            "producer_id AS own_id",
+            "last_update_timestamp",
+            f"if({IS_BIRTH}, last_update_timestamp, NULL) AS born_at",
+            "explode(array_distinct(array(producer_id, previous_producer_id, next_producer_id))) AS producer_id",
         )
+        .where("producer_id >= 0")
+    )
+    return summed(
+        named,
+        ("cluster", "producer_id", "transactional_id", "coordinator_partition"),
+        "min(last_update_timestamp) AS known_since",
+        "min(if(producer_id = own_id, born_at, NULL)) AS born_at",
     )
 
 
@@ -145,46 +148,32 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     that says a Prepare* record's markers are all written; `is_current` marks the highest offset.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
-    order = Window.partitionBy(*ID).orderBy("offset")
-    up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (
-        readable.join(F.broadcast(ids.select(*ID).dropDuplicates([*ID])), [*ID], "left_semi")
-        .withColumn("begins", _begins(order).cast("int"))
-        .withColumn("transaction", F.sum("begins").over(up_to_here))
-        .withColumn("ended_timestamp", F.lead(written()).over(order))
-        .withColumn("is_current", F.lead("offset").over(order).isNull())
-        .drop("begins")
+        readable.join(ids, [*ID], "left_semi")
+        .selectExpr("*", f"coalesce({IS_UNDER_WAY}, false) AS is_under_way")
+        .selectExpr(
+            "*",
+            f"coalesce(lag(is_under_way) OVER ({_IN_TURN}), false)"
+            f" AND lag(start_timestamp) OVER ({_IN_TURN}) <=> start_timestamp"
+            f" AND lag(producer_id) OVER ({_IN_TURN}) <=> producer_id AS continues",
+            f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
+            f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
+        )
+        .selectExpr(
+            "* EXCEPT (is_under_way, continues)",
+            f"count_if(is_under_way AND NOT continues) OVER ({_IN_TURN}"
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS transaction",
+        )
     )
-
-
-def _begins(order: WindowSpec) -> Column:
-    under_way = F.coalesce(F.expr(IS_UNDER_WAY), F.lit(False))
-    before = F.coalesce(F.lag(under_way).over(order), F.lit(False))
-    same_start = F.lag("start_timestamp").over(order).eqNullSafe(F.col("start_timestamp"))
-    same_producer = F.lag("producer_id").over(order).eqNullSafe(F.col("producer_id"))
-    return under_way & ~(before & same_start & same_producer)
 
 
 def current_states(history: DataFrame) -> DataFrame:
     """The current state of each id: the record with the highest offset, as columns `current_…`."""
-    return history.where("is_current").select(
+    return history.where("is_current").selectExpr(
         *ID,
-        F.struct(
-            "state",
-            "is_tombstone",
-            "producer_id",
-            "previous_producer_id",
-            "producer_epoch",
-            "timeout_ms",
-            "topic_partitions",
-            "last_update_timestamp",
-            "start_timestamp",
-            "client_transaction_version",
-            F.col("coordinator_epoch").alias("epoch_of_coordinator"),
-            "offset",
-            "file",
-            "position",
-        ).alias("current"),
+        "struct(state, is_tombstone, producer_id, previous_producer_id, producer_epoch, timeout_ms, topic_partitions,"
+        " last_update_timestamp, start_timestamp, client_transaction_version,"
+        " coordinator_epoch AS epoch_of_coordinator, offset, file, position) AS current",
     )
 
 
@@ -193,13 +182,25 @@ def births(history: DataFrame, coverage: DataFrame) -> DataFrame:
 
     Nothing of it was written before. `is_born_in_range` is true.
     """
-    return (
+    in_range = (
         history.where(IS_BIRTH)
-        .join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
+        .join(coverage.selectExpr(*PLACE, "whole_from_offset"), [*PLACE], "inner")
         .where("offset >= whole_from_offset")
-        .groupBy(*ID, "producer_id")
-        .agg(F.lit(True).alias("is_born_in_range"))
     )
+    return summed(in_range, (*ID, "producer_id"), "true AS is_born_in_range")
+
+
+# The partition of a transactional id's producer id.
+_PAIR = ("cluster", "producer_id", "transactional_id", "topic", "partition")
+_OF_PAIR = f"PARTITION BY {', '.join(_PAIR)} ORDER BY listed_offset"
+_PREPARED = (
+    "struct(offset, state, producer_epoch AS epoch, last_update_timestamp AS timestamp, ended_timestamp,"
+    " coordinator_epoch, file, position)"
+)
+_COMMIT = (
+    "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
+    " prepared.position, client_transaction_version)"
+)
 
 
 def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
@@ -210,75 +211,37 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
     that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided.
     """
-    pair = ["cluster", "producer_id", "transactional_id", "topic", "partition"]
-    per_transaction = (
-        history.where(IS_UNDER_WAY)
-        .withColumn("listed", F.explode("topic_partitions"))
-        .withColumns({"topic": F.col("listed.topic"), "partition": F.col("listed.partition")})
-        .groupBy(*pair, "transaction")
-        .agg(
-            F.max("offset").alias("listed_offset"),
-            F.max(F.when(F.expr("state <> 'Ongoing'"), _prepared())).alias("prepared"),
-            F.max_by(F.struct("state", "offset", "file", "position"), "offset").alias("last_record"),
-            F.max("client_transaction_version").alias("client_transaction_version"),
-        )
+    listed = history.where(IS_UNDER_WAY).selectExpr("*", "inline(topic_partitions)")
+    per_transaction = summed(
+        listed,
+        (*_PAIR, "transaction"),
+        "max(offset) AS listed_offset",
+        f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
+        "max_by(struct(state, offset, file, position), offset) AS last_record",
+        "max(client_transaction_version) AS client_transaction_version",
     )
-    order = Window.partitionBy(*pair).orderBy("listed_offset")
-    up_to_here = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    # Past any whose Prepare* record is not there.
-    before = order.rowsBetween(Window.unboundedPreceding, -1)
-    previous = F.last("prepared", ignorenulls=True).over(before)
-    same_epoch = previous["epoch"] == F.col("prepared.epoch")
-    pause = F.col("prepared.timestamp") - previous["ended_timestamp"]
-    starts_group = (~F.coalesce(same_epoch & (pause <= 2 * clock_skew_ms), F.lit(False))).cast("int")
-    is_commit = F.expr("prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL")
-    last = F.struct("prepared", "last_record", "listed_offset", "client_transaction_version")
-    return (
-        per_transaction.withColumn("group", F.sum(starts_group).over(up_to_here))
-        .groupBy(*pair, "group")
-        .agg(
-            F.max_by(last, "listed_offset").alias("listing"),
-            F.max_by(F.when(is_commit, _commit()), F.when(is_commit, F.col("listed_offset"))).alias("committed"),
-            F.count_if(is_commit).alias("commits_in_group"),
-            F.min("prepared.timestamp").alias("group_from"),
-        )
-        .transform(_latest, pair)
+    # The one before, past any whose Prepare* record is not there.
+    previous = f"last_value(prepared, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
+    grouped = per_transaction.selectExpr("*", f"{previous} AS previous").selectExpr(
+        "*",
+        "count_if(NOT coalesce(previous.epoch = prepared.epoch"
+        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false))"
+        f" OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
     )
-
-
-def _latest(groups: DataFrame, pair: list[str]) -> DataFrame:
-    has_commit = F.col("committed").isNotNull()
-    of_commit = F.struct("committed", "commits_in_group", "group_from")
-    return (
-        groups.groupBy(*pair)
-        .agg(
-            F.max_by("listing", "group").alias("listing"),
-            F.max_by(F.when(has_commit, of_commit), F.when(has_commit, F.col("group"))).alias("commits"),
-        )
-        .select(*pair, "listing", "commits.*")
+    of_groups = summed(
+        grouped,
+        (*_PAIR, "group"),
+        "max_by(struct(prepared, last_record, listed_offset, client_transaction_version), listed_offset) AS listing",
+        f"max_by({_COMMIT}, listed_offset) FILTER (WHERE {is_commit}) AS committed",
+        f"count_if({is_commit}) AS commits_in_group",
+        "min(prepared.timestamp) AS group_from",
     )
-
-
-def _commit() -> Column:
-    return F.struct(
-        "prepared.offset",
-        "prepared.epoch",
-        "prepared.timestamp",
-        "prepared.ended_timestamp",
-        "prepared.file",
-        "prepared.position",
-        "client_transaction_version",
+    latest = summed(
+        of_groups,
+        _PAIR,
+        "max_by(listing, group) AS listing",
+        "max_by(struct(committed, commits_in_group, group_from), group) FILTER (WHERE committed IS NOT NULL)"
+        " AS commits",
     )
-
-
-def _prepared() -> Column:
-    return F.struct(
-        "offset",
-        "state",
-        F.col("producer_epoch").alias("epoch"),
-        F.col("last_update_timestamp").alias("timestamp"),
-        "ended_timestamp",
-        "coordinator_epoch",
-        "file",
-        "position",
-    )
+    return latest.selectExpr(*_PAIR, "listing", "commits.*")

@@ -6,9 +6,9 @@ highest log end offset. A lagging follower may lack a marker that the leader has
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS, LOG_STARTS
 from txnlog.format.coordinator import TRANSACTION_STATE
@@ -25,6 +25,17 @@ LACKS_END = (
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
+# The files of a copy in their order: its segments first, then all others, which no segment takes for a neighbour.
+_IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
+_BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+_AFTER = f"OVER ({_IN_COPY} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+# The copies of a partition, the one that is believed first.
+_OF_PARTITION = f"PARTITION BY {', '.join(PARTITION)}"
+_RANKED = (
+    f"OVER ({_OF_PARTITION} ORDER BY is_text, last_leader_epoch DESC NULLS LAST, log_end_offset DESC,"
+    " damaged_to ASC NULLS FIRST, broker, log_dir)"
+)
+_RANKS = ("rank", "text_epoch", "next_is_text", "next_epoch", "next_log_end_offset")
 
 
 def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
@@ -35,144 +46,110 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     `snapshot_above_end` one that was taken of a longer log than this. `unlisted_from` is where the first segment
     starts that no listing had as long as it is; null where all were listed.
     """
-    segments = files.where("kind = 'segment' AND topic IS NOT NULL").transform(_with_neighbours)
-    logs = segments.groupBy(*COPY).agg(
-        F.min("base_offset").alias("first_base_offset"),
-        F.max(F.coalesce(F.col("last_offset") + 1, "base_offset")).alias("log_end_offset"),
-        F.max("partition_leader_epoch").alias("last_leader_epoch"),
-        F.max("damaged_to").alias("damaged_to"),
-        F.max("gap_to").alias("gap_to"),
-        F.max("tail_producer_id").alias("tail_producer_id"),
-        F.coalesce(F.bool_or("is_hidden_end"), F.lit(False)).alias("is_hidden_end"),
-        F.coalesce(F.bool_or("is_text"), F.lit(False)).alias("is_text"),
-        F.min(F.expr("if(complete_at IS NULL, coalesce(base_offset, 0), NULL)")).alias("unlisted_from"),
+    logs = summed(files.where("topic IS NOT NULL").transform(_with_neighbours), COPY, *_OF_FILES)
+    offsets = summed(
+        checkpoints,
+        COPY,
+        f"max(checkpoint_offset) FILTER (WHERE checkpoint = '{HIGH_WATERMARKS}') AS high_watermark",
+        f"max(checkpoint_offset) FILTER (WHERE checkpoint = '{LOG_STARTS}') AS log_start_checkpoint",
+        f"max(checkpoint_offset) FILTER (WHERE checkpoint = '{CLEANED_TO}') AS cleaned_to",
     )
+    is_usable = "each -> each.is_valid AND each.offset <= log_end_offset AND each.offset >= first_base_offset"
     return (
-        logs.join(_offsets_of(checkpoints), [*COPY], "left")
-        .join(_topic_ids(files), [*COPY], "left")
-        .join(_epochs(files), [*COPY], "left")
-        .transform(_with_snapshots, files)
-        .withColumn("log_start_offset", F.greatest("first_base_offset", F.coalesce("log_start_checkpoint", F.lit(0))))
+        logs.where("segments > 0")
+        .join(offsets, [*COPY], "left")
+        .selectExpr(
+            "*",
+            f"array_max(filter(snapshots, {is_usable})).offset AS snapshot_offset",
+            "array_max(filter(snapshots, each -> each.offset > log_end_offset)).offset AS snapshot_above_end",
+            "greatest(first_base_offset, coalesce(log_start_checkpoint, 0)) AS log_start_offset",
+        )
+        .drop("segments", "snapshots")
     )
 
 
 def chosen_copies(copies: DataFrame) -> DataFrame:
     """One row per partition: the copy that is believed, why, and how far the others reach."""
-    ranked = Window.partitionBy(*PARTITION).orderBy(
-        "is_text",
-        F.col("last_leader_epoch").desc_nulls_last(),
-        F.col("log_end_offset").desc(),
-        F.col("damaged_to").asc_nulls_first(),
-        "broker",
-        "log_dir",
+    return believed(ranked_copies(copies))
+
+
+def ranked_copies(copies: DataFrame) -> DataFrame:
+    """All copies, with what `believed` chooses by. A copy whose last file could not be opened may end anywhere."""
+    return copies.selectExpr(
+        "*",
+        f"row_number() {_RANKED} AS rank",
+        f"CAST(count(*) OVER ({_OF_PARTITION}) AS int) AS copies",
+        f"size(collect_set(broker) OVER ({_OF_PARTITION})) AS brokers",
+        f"max(if(is_hidden_end, {NOTHING_FOLLOWS}, log_end_offset)) OVER ({_OF_PARTITION}) AS longest_log_end_offset",
+        f"min(first_base_offset) OVER ({_OF_PARTITION}) AS lowest_base_offset",
+        f"max(if(is_text, last_leader_epoch, NULL)) OVER ({_OF_PARTITION}) AS text_epoch",
+        f"lead(is_text) {_RANKED} AS next_is_text",
+        f"lead(last_leader_epoch) {_RANKED} AS next_epoch",
+        f"lead(log_end_offset) {_RANKED} AS next_log_end_offset",
     )
-    everything = Window.partitionBy(*PARTITION)
+
+
+def believed(ranked: DataFrame) -> DataFrame:
+    """The first of each partition's `ranked_copies`, and why it is that."""
     return (
-        copies.withColumn("rank", F.row_number().over(ranked))
-        .withColumn("copies", F.count("*").over(everything).cast("int"))
-        .withColumn("brokers", F.size(F.collect_set("broker").over(everything)))
-        .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
-        .withColumn("lowest_base_offset", F.min("first_base_offset").over(everything))
-        .withColumn("text_epoch", F.max(F.when(F.col("is_text"), F.col("last_leader_epoch"))).over(everything))
-        .withColumn("text_is_newer", F.expr("NOT is_text AND coalesce(text_epoch > last_leader_epoch, false)"))
-        .withColumn("next_is_text", F.lead("is_text").over(ranked))
-        .withColumn("next_epoch", F.lead("last_leader_epoch").over(ranked))
-        .withColumn("next_log_end_offset", F.lead("log_end_offset").over(ranked))
-        .where("rank = 1")
-        .withColumn("chosen_because", _reason())
-        .drop("rank", "text_epoch", "next_is_text", "next_epoch", "next_log_end_offset", "is_hidden_end")
-    )
-
-
-def _possible_end() -> Column:
-    """Where a copy may end: anywhere if its last file could not be opened."""
-    return F.when(F.col("is_hidden_end"), F.lit(NOTHING_FOLLOWS)).otherwise(F.col("log_end_offset"))
-
-
-def _with_neighbours(segments: DataFrame) -> DataFrame:
-    """What one segment says of another: gaps between them, overlaps, and where damage at an end must stop."""
-    order = Window.partitionBy(*COPY).orderBy("base_offset", "file")
-    before = order.rowsBetween(Window.unboundedPreceding, -1)
-    after = order.rowsBetween(1, Window.unboundedFollowing)
-    # What was not needed was not read: a broker believes that it reaches to the next segment, and so do we.
-    next_one = F.lead("base_offset").over(order)
-    unread_end = F.when(F.expr(IS_NOT_NEEDED), F.coalesce(next_one, "base_offset"))
-    segments = segments.withColumn("end", F.coalesce(F.col("last_offset") + 1, unread_end, "base_offset"))
-    end_before = F.max("end").over(before)
-    follows = F.min(F.coalesce("first_offset", "base_offset")).over(after)
-    return (
-        segments.withColumn("end_before", F.coalesce(end_before, "base_offset"))
-        # What has no offset in its name may lie anywhere: nothing bounds it.
-        .withColumn("follows", F.when(F.col("base_offset").isNotNull(), follows))
-        .withColumn("is_hidden_end", F.expr("batches IS NULL AND follows IS NULL"))
-        .withColumn("starts", F.coalesce("first_offset", "base_offset"))
-        .withColumn("gap_to", F.greatest("gap_to", F.when(F.expr("starts > end_before"), F.col("starts"))))
-        .withColumn("damaged_to", F.greatest(_damage(), _overlap(), _cut_short_in_the_middle()))
-        .withColumn("tail_producer_id", F.when(F.col("follows").isNull(), F.col("tail_producer_id")))
-    )
-
-
-def _damage() -> Column:
-    """Damage within a segment ends where the next one starts. `least` alone would skip a null: no damage."""
-    return F.when(F.col("damaged_to").isNotNull(), F.least("damaged_to", "follows"))
-
-
-def _overlap() -> Column:
-    return F.when(F.expr("starts < end_before"), F.greatest("end_before", F.col("last_offset") + 1))
-
-
-def _cut_short_in_the_middle() -> Column:
-    """Only the newest segment may end in a batch that was being written."""
-    return F.when(F.expr("tail_producer_id IS NOT NULL AND follows IS NOT NULL"), F.col("follows"))
-
-
-def _offsets_of(checkpoints: DataFrame) -> DataFrame:
-    def offset(name: str) -> Column:
-        return F.max(F.when(F.col("checkpoint") == name, F.col("checkpoint_offset")))
-
-    return checkpoints.groupBy(*COPY).agg(
-        offset(HIGH_WATERMARKS).alias("high_watermark"),
-        offset(LOG_STARTS).alias("log_start_checkpoint"),
-        offset(CLEANED_TO).alias("cleaned_to"),
-    )
-
-
-def _topic_ids(files: DataFrame) -> DataFrame:
-    named = files.where("kind = 'partition_metadata' AND topic IS NOT NULL")
-    return named.groupBy(*COPY).agg(F.max("topic_id").alias("topic_id"))
-
-
-def _epochs(files: DataFrame) -> DataFrame:
-    """Where the first and the last epoch of `leader-epoch-checkpoint` start: a broker keeps them within its log.
-
-    It moves the first one up to the log start (`LeaderEpochFileCache.truncateFromStart`).
-    """
-    named = files.where("kind = 'leader_epoch_checkpoint' AND topic IS NOT NULL AND problem IS NULL")
-    return named.groupBy(*COPY).agg(F.min("first_offset").alias("epochs_from"), F.max("last_offset").alias("epochs_to"))
-
-
-def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:
-    snapshots = files.where("kind = 'producer_snapshot' AND topic IS NOT NULL").select(
-        *COPY, F.col("base_offset").alias("offset"), F.col("problem").isNull().alias("is_valid")
-    )
-    usable = F.expr("is_valid AND offset <= log_end_offset AND offset >= first_base_offset")
-    offsets = (
-        logs.select(*COPY, "log_end_offset", "first_base_offset")
-        .join(snapshots, [*COPY], "inner")
-        .groupBy(*COPY)
-        .agg(
-            F.max(F.when(usable, F.col("offset"))).alias("snapshot_offset"),
-            F.max(F.when(F.expr("offset > log_end_offset"), F.col("offset"))).alias("snapshot_above_end"),
+        ranked.where("rank = 1")
+        .selectExpr(
+            "*",
+            "NOT is_text AND coalesce(text_epoch > last_leader_epoch, false) AS text_is_newer",
+            "CASE WHEN copies = 1 THEN 'the only copy'"
+            " WHEN next_is_text AND NOT is_text THEN 'raw segments, which carry more than their text'"
+            " WHEN next_epoch IS NULL OR last_leader_epoch > next_epoch THEN 'highest last leader epoch'"
+            " WHEN log_end_offset > next_log_end_offset THEN 'highest log end offset'"
+            " ELSE 'as long as the others, first by broker' END AS chosen_because",
         )
+        .drop(*_RANKS, "is_hidden_end")
     )
-    return logs.join(offsets, [*COPY], "left")
 
 
-def _reason() -> Column:
+def _with_neighbours(files: DataFrame) -> DataFrame:
+    """What one segment says of another: gaps between them, overlaps, and where damage at an end must stop.
+
+    What was not needed was not read: a broker believes that it reaches to the next segment, and so do we. What has no
+    offset in its name may lie anywhere: nothing follows it.
+    """
     return (
-        F.when(F.expr("copies = 1"), F.lit("the only copy"))
-        .when(F.expr("next_is_text AND NOT is_text"), F.lit("raw segments, which carry more than their text"))
-        .when(F.expr("next_epoch IS NULL OR last_leader_epoch > next_epoch"), F.lit("highest last leader epoch"))
-        .when(F.expr("log_end_offset > next_log_end_offset"), F.lit("highest log end offset"))
-        .otherwise(F.lit("as long as the others, first by broker"))
-    )
+        files.selectExpr(
+            "*",
+            "coalesce(first_offset, base_offset) AS starts",
+            f"lead(if(kind = 'segment', base_offset, NULL)) OVER ({_IN_COPY}) AS next_base_offset",
+            f"min(if(kind = 'segment', coalesce(first_offset, base_offset), NULL)) {_AFTER} AS next_start",
+            "if(base_offset IS NOT NULL, next_start, NULL) AS follows",
+            f"coalesce(last_offset + 1, if({IS_NOT_NEEDED}, next_base_offset, NULL), base_offset) AS ends",
+        )
+        .selectExpr("*", f"coalesce(max(ends) {_BEFORE}, base_offset) AS end_before")
+    )  # fmt: skip
+
+
+_OF_FILES = (
+    "count_if(kind = 'segment') AS segments",
+    "min(base_offset) FILTER (WHERE kind = 'segment') AS first_base_offset",
+    "max(coalesce(last_offset + 1, base_offset)) FILTER (WHERE kind = 'segment') AS log_end_offset",
+    "max(partition_leader_epoch) FILTER (WHERE kind = 'segment') AS last_leader_epoch",
+    # Damage within a segment ends where the next one starts, if there is any: `least` alone would skip a null.
+    # Segments that overlap damage one another. Only the newest one may end in a batch that was being written.
+    (
+        "max(greatest(if(damaged_to IS NOT NULL, least(damaged_to, follows), NULL),"
+        " if(starts < end_before, greatest(end_before, last_offset + 1), NULL),"
+        " if(tail_producer_id IS NOT NULL AND follows IS NOT NULL, follows, NULL)))"
+        " FILTER (WHERE kind = 'segment') AS damaged_to"
+    ),
+    "max(greatest(gap_to, if(starts > end_before, starts, NULL))) FILTER (WHERE kind = 'segment') AS gap_to",
+    "max(tail_producer_id) FILTER (WHERE kind = 'segment' AND follows IS NULL) AS tail_producer_id",
+    "coalesce(bool_or(batches IS NULL AND follows IS NULL) FILTER (WHERE kind = 'segment'), false) AS is_hidden_end",
+    "coalesce(bool_or(is_text) FILTER (WHERE kind = 'segment'), false) AS is_text",
+    "min(coalesce(base_offset, 0)) FILTER (WHERE kind = 'segment' AND complete_at IS NULL) AS unlisted_from",
+    "max(topic_id) FILTER (WHERE kind = 'partition_metadata') AS topic_id",
+    # A broker keeps its epochs within the log: it moves the first one up to the log start
+    # (`LeaderEpochFileCache.truncateFromStart`).
+    "min(first_offset) FILTER (WHERE kind = 'leader_epoch_checkpoint' AND problem IS NULL) AS epochs_from",
+    "max(last_offset) FILTER (WHERE kind = 'leader_epoch_checkpoint' AND problem IS NULL) AS epochs_to",
+    (
+        "collect_list(struct(base_offset AS offset, problem IS NULL AS is_valid))"
+        " FILTER (WHERE kind = 'producer_snapshot') AS snapshots"
+    ),
+)

@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator import births, current_states, histories, listings, producer_ids
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replicas import last_elsewhere
 from txnlog.detection.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
+# What holds for the id's coordinator, or for all together where nobody knows whose the producer id is.
+_OF_COORDINATOR = (
+    "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
+    "coordinator_is_text", "unexplained_commits", "copies_disagree",
+)  # fmt: skip
 
 
-def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame, coverage: DataFrame) -> DataFrame:
+def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame) -> DataFrame:
     """Add whose the producer id is: `transactional_ids`, `owners`, and the one `transactional_id` where it is one.
 
     An id that only `elsewhere` (records of other copies) knows counts, too.
-    `known_since` (ms) is when the coordinator gave the producer id out; null where no record says so.
+    `born_at` (ms) is when the coordinator gave the producer id out; null where no record says so. `named_since` has the
+    earliest record of each of its coordinator partitions that names it.
     """
-    whole = coverage.where("whole_from = 0").select("cluster", "coordinator_partition", F.lit(True).alias("is_whole"))
-    owners = (
-        producer_ids(states.unionByName(elsewhere.drop("reaches")))
-        .join(F.broadcast(whole), ["cluster", "coordinator_partition"], "left")
-        .join(F.broadcast(transactions.select(*PRODUCER).dropDuplicates([*PRODUCER])), [*PRODUCER], "left_semi")
-        .groupBy(*PRODUCER)
-        .agg(
-            F.sort_array(F.collect_set("transactional_id")).alias("transactional_ids"),
-            F.min("transactional_id").alias("transactional_id"),
-            F.count_distinct("transactional_id").alias("owners"),
-            F.min("coordinator_partition").alias("coordinator_partition"),
-            F.coalesce(F.min("born_at"), F.min(F.when(F.col("is_whole"), F.col("known_since")))).alias("known_since"),
-        )
+    owners = summed(
+        producer_ids(states.unionByName(elsewhere.drop("reaches"))).join(transactions, [*PRODUCER], "left_semi"),
+        PRODUCER,
+        "sort_array(collect_set(transactional_id)) AS transactional_ids",
+        "min(transactional_id) AS transactional_id",
+        "size(collect_set(transactional_id)) AS owners",
+        "min(coordinator_partition) AS coordinator_partition",
+        "min(born_at) AS born_at",
+        "collect_list(struct(coordinator_partition, known_since)) AS named_since",
     )
-    return transactions.join(F.broadcast(owners), [*PRODUCER], "left")
+    return transactions.join(owners, [*PRODUCER], "left")
 
 
 def with_coordinator(
@@ -48,33 +50,34 @@ def with_coordinator(
 
     For a producer id that no coordinator knows every coordinator partition counts: the earliest copy, the latest start.
     `is_born_in_range`: the range of whole records has the one that gave the producer id out: nothing is before it.
+    `known_since` (ms) is when it was given out, or, of a coordinator whose log is whole from its start, first named.
     `last_elsewhere` and `last_reaching`: where other copies (`elsewhere`) have its last record. An id of which they
     have no more than that it expired, and the chosen copy has nothing, is known to no coordinator.
     """
     ids = transactions.where("transactional_id IS NOT NULL")
     history = histories(states, ids)
-    owned = (
-        transactions.join(F.broadcast(current_states(history)), ["cluster", "transactional_id"], "left")
+    is_whole = "each -> array_contains(whole_partitions, each.coordinator_partition)"
+    return (
+        transactions.join(current_states(history), ["cluster", "transactional_id"], "left")
         .join(
-            F.broadcast(listings(history, clock_skew_ms)),
+            listings(history, clock_skew_ms),
             ["cluster", "transactional_id", "producer_id", "topic", "partition"],
             "left",
         )
-        .join(F.broadcast(births(history, coverage)), ["cluster", "transactional_id", "producer_id"], "left")
-        .join(F.broadcast(last_elsewhere(elsewhere, ids)), ["cluster", "transactional_id"], "left")
-        .join(F.broadcast(coverage), ["cluster", "coordinator_partition"], "left")
-        .join(F.broadcast(_all_coordinators(coverage, clusters)), ["cluster"], "left")
-    )
-    has_expired = F.expr("current IS NULL AND is_forgotten")
-    nobody = F.expr("transactional_id IS NULL")
-    names = (
-        "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
-        "coordinator_is_text", "unexplained_commits", "copies_disagree",
-    )  # fmt: skip
-    return (
-        owned.withColumn("transactional_id", F.when(~F.coalesce(has_expired, F.lit(False)), F.col("transactional_id")))
-        .withColumns({name: F.when(nobody, F.col(f"all_{name}")).otherwise(F.col(name)) for name in names})
-        .drop("is_forgotten")
+        .join(births(history, coverage), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
+        .join(coverage, ["cluster", "coordinator_partition"], "left")
+        .join(_all_coordinators(coverage, clusters), ["cluster"], "left")
+        .selectExpr(
+            "* EXCEPT (transactional_id, is_forgotten)",
+            "if(current IS NULL AND is_forgotten, NULL, transactional_id) AS transactional_id",
+        )
+        .selectExpr(
+            f"* EXCEPT ({', '.join(_OF_COORDINATOR)}, born_at, named_since, whole_partitions)",
+            *(f"if(transactional_id IS NULL, all_{name}, {name}) AS {name}" for name in _OF_COORDINATOR),
+            f"coalesce(born_at, array_min(transform(filter(named_since, {is_whole}), each -> each.known_since)))"
+            " AS known_since",
+        )
     )
 
 
@@ -83,30 +86,31 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
 
     `missing_coordinators` is null where their number is neither stated nor proved by the ids (`partition_counts`).
     """
-    everything = F.expr("transform(sequence(0, partition_count - 1), each -> int(each))")
-    every_whole = F.count_if(F.col("whole_from").isNull()) == 0
-    sums = coverage.groupBy("cluster").agg(
-        F.collect_set("coordinator_partition").alias("present"),
-        F.min("coordinator_as_of").alias("all_coordinator_as_of"),
-        F.bool_and("coordinator_as_of_is_plausible").alias("all_coordinator_as_of_is_plausible"),
-        F.min("coordinator_copy_from").alias("all_coordinator_copy_from"),
-        F.when(every_whole, F.max("whole_from")).alias("all_whole_from"),
-        F.bool_or("coordinator_is_text").alias("all_coordinator_is_text"),
-        F.bool_or("copies_disagree").alias("all_copies_disagree"),
-        F.sum("unexplained_commits").alias("all_unexplained_commits"),
+    sums = summed(
+        coverage,
+        ("cluster",),
+        "collect_set(coordinator_partition) AS present",
+        "collect_set(if(whole_from = 0, coordinator_partition, NULL)) AS whole_partitions",
+        "min(coordinator_as_of) AS all_coordinator_as_of",
+        "bool_and(coordinator_as_of_is_plausible) AS all_coordinator_as_of_is_plausible",
+        "min(coordinator_copy_from) AS all_coordinator_copy_from",
+        "if(count_if(whole_from IS NULL) = 0, max(whole_from), NULL) AS all_whole_from",
+        "bool_or(coordinator_is_text) AS all_coordinator_is_text",
+        "bool_or(copies_disagree) AS all_copies_disagree",
+        "sum(unexplained_commits) AS all_unexplained_commits",
         # A gap that no cleaner explains may hide the record that names the producer id.
-        (F.count_if(F.expr("certain_from_offset IS NULL OR certain_from_offset > 0")) == 0).alias(
-            "all_coordinators_certain"
-        ),
-        F.bool_and(F.expr("coalesce(gapless_from_offset = 0 OR are_listed OR others_reach, false)")).alias(
-            "no_record_can_be_missing"
-        ),
+        "count_if(certain_from_offset IS NULL OR certain_from_offset > 0) = 0 AS all_coordinators_certain",
+        "bool_and(coalesce(gapless_from_offset = 0 OR are_listed OR others_reach, false)) AS no_record_can_be_missing",
     )
-    none = F.array().cast("array<int>")
+    everything = "transform(sequence(0, partition_count - 1), each -> int(each))"
+    present = "coalesce(present, CAST(array() AS array<int>))"
     return (
-        clusters.join(sums, ["cluster"], "left")
-        .withColumn("missing_coordinators", F.array_sort(F.array_except(everything, F.coalesce("present", none))))
-        .drop("present", *(name for name in clusters.columns if name != "cluster"))
+        clusters.selectExpr("cluster", "partition_count")
+        .join(sums, ["cluster"], "left")
+        .selectExpr(
+            "* EXCEPT (present, partition_count)",
+            f"array_sort(array_except({everything}, {present})) AS missing_coordinators",
+        )
     )
 
 
@@ -115,65 +119,58 @@ def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, cl
 
     Listed are all its partitions; those with a marker of the producer id since are done.
     """
-    preparing = transactions.where("current.state IN ('PrepareCommit', 'PrepareAbort')")
     listed = (
-        preparing.select("cluster", "transactional_id", "current.*")
+        transactions.where("current.state IN ('PrepareCommit', 'PrepareAbort')")
+        .selectExpr("cluster", "transactional_id", "current.*")
         .dropDuplicates(["cluster", "transactional_id"])
-        .withColumn("listed", F.explode("topic_partitions"))
-        .select(
-            "cluster",
-            "transactional_id",
-            "producer_id",
-            "producer_epoch",
-            "last_update_timestamp",
-            "listed.*",
+        .selectExpr(
+            *("cluster", "transactional_id", "producer_id", "producer_epoch", "last_update_timestamp"),
+            "inline(topic_partitions)",
         )
     )
     markers = (
         runs.where("fact = 'marker'")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .select(
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(
             *PARTITION,
             "producer_id",
-            F.col("producer_epoch").alias("stamp_epoch"),
-            within_calendar("last_timestamp").alias("stamp"),
+            "producer_epoch AS stamp_epoch",
+            f"{within_calendar('last_timestamp')} AS stamp",
         )
     )
-    is_done = F.expr(f"stamp_epoch >= producer_epoch AND stamp >= last_update_timestamp - {clock_skew_ms}")
-    pending = (
-        listed.join(markers, ["cluster", "topic", "partition", "producer_id"], "left")
-        .groupBy("cluster", "transactional_id", "topic", "partition")
-        .agg(F.count_if(is_done).alias("done"))
-        .where("done = 0")
-        .groupBy("cluster", "transactional_id")
-        .agg(F.sort_array(F.collect_set(F.concat_ws("-", "topic", "partition"))).alias("pending_partitions"))
+    is_done = f"stamp_epoch >= producer_epoch AND stamp >= last_update_timestamp - {clock_skew_ms}"
+    partitions = summed(
+        listed.join(markers, ["cluster", "topic", "partition", "producer_id"], "left"),
+        ("cluster", "transactional_id", "topic", "partition"),
+        f"count_if({is_done}) AS done",
     )
-    return transactions.join(F.broadcast(pending), ["cluster", "transactional_id"], "left")
+    pending = summed(
+        partitions.where("done = 0"),
+        ("cluster", "transactional_id"),
+        "sort_array(collect_set(concat_ws('-', topic, partition))) AS pending_partitions",
+    )
+    return transactions.join(pending, ["cluster", "transactional_id"], "left")
 
 
 def with_index(transactions: DataFrame, aborted: DataFrame, copies: DataFrame) -> DataFrame:
     """Add `index_aborts`: whether the transaction index of the chosen copy says that this transaction was aborted."""
-    chosen = copies.select("cluster", "broker", "log_dir", "topic", "partition")
+    key = ["cluster", "topic", "partition", "producer_id", "start_offset"]
     entries = (
-        aborted.join(F.broadcast(chosen), chosen.columns, "left_semi")
-        .select("cluster", "topic", "partition", "producer_id", F.col("first_offset").alias("start_offset"))
+        aborted.join(copies, [*COPY], "left_semi")
+        .selectExpr("cluster", "topic", "partition", "producer_id", "first_offset AS start_offset")
         .dropDuplicates()
-        .withColumn("index_aborts", F.lit(True))
+        .selectExpr("*", "true AS index_aborts")
     )
-    return transactions.join(
-        F.broadcast(entries), ["cluster", "topic", "partition", "producer_id", "start_offset"], "left"
-    )
+    return transactions.join(entries, key, "left")
 
 
 def with_remembered(transactions: DataFrame, remembered: DataFrame | None) -> DataFrame:
     """Add `remembered_id`: whose the producer id was in earlier runs."""
     if remembered is None:
-        return transactions.withColumn("remembered_id", F.lit(None).cast("string"))
-    names = (
-        remembered.join(
-            F.broadcast(transactions.select(*PRODUCER).dropDuplicates([*PRODUCER])), [*PRODUCER], "left_semi"
-        )
-        .groupBy(*PRODUCER)
-        .agg(F.array_join(F.sort_array(F.collect_set("transactional_id")), ", ").alias("remembered_id"))
+        return transactions.selectExpr("*", "CAST(NULL AS string) AS remembered_id")
+    names = summed(
+        remembered.join(transactions, [*PRODUCER], "left_semi"),
+        PRODUCER,
+        "array_join(sort_array(collect_set(transactional_id)), ', ') AS remembered_id",
     )
-    return transactions.join(F.broadcast(names), [*PRODUCER], "left")
+    return transactions.join(names, [*PRODUCER], "left")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY, PARTITION
+
+# A place whose neighbourhood is known: a run's start, an anchor, or the start of a file, with nothing before it.
+_PLACE = "struct(coalesce(start_offset, part), part)"
+_BEFORE = "struct(part, coalesce(records_before, 0) AS records_before, coalesce(bytes_before, 0) AS bytes_before)"
 
 
 def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
@@ -14,51 +18,32 @@ def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> Da
     `held_back_offsets`, `held_back_records` and `held_back_bytes` count from the last stable offset to the log end;
     records left by compaction are fewer than the offsets.
     """
-    stuck = (
-        transactions.groupBy(*PARTITION)
-        .agg(
-            F.min("start_offset").alias("first_start_offset"),
-            F.min_by(F.coalesce("last_activity", "first_timestamp"), "start_offset").alias("held_back_since"),
-        )
-        .join(copies.select(*COPY, "log_start_offset", "log_end_offset"), [*PARTITION], "inner")
-        .withColumn("last_stable_offset", F.greatest("first_start_offset", "log_start_offset"))
+    first = summed(
+        transactions,
+        PARTITION,
+        "min(start_offset) AS first_start_offset",
+        "min_by(coalesce(last_activity, first_timestamp), start_offset) AS held_back_since",
     )
-    of_stuck = runs.where("fact <> 'marker'").join(
-        F.broadcast(stuck.select(*COPY, "last_stable_offset")), [*COPY], "inner"
+    stuck = first.join(
+        copies.selectExpr(*COPY, "log_start_offset", "log_end_offset"), [*PARTITION], "inner"
+    ).selectExpr("*", "greatest(first_start_offset, log_start_offset) AS last_stable_offset")
+    of_stuck = runs.where("fact <> 'marker'").join(stuck.selectExpr(*COPY, "last_stable_offset"), [*COPY], "inner")
+    begins = summed(
+        of_stuck.where("coalesce(start_offset, part) >= last_stable_offset"),
+        PARTITION,
+        f"min_by({_BEFORE}, {_PLACE}) AS begin",
     )
-    # A place whose neighbourhood is known: a run's start, an anchor, or the start of a file, with nothing before it.
-    place = F.struct(F.coalesce("start_offset", "part").alias("offset"), "part")
-    before = F.struct(
-        "part",
-        F.coalesce("records_before", F.lit(0)).alias("records_before"),
-        F.coalesce("bytes_before", F.lit(0)).alias("bytes_before"),
+    behind = summed(
+        of_stuck.where("fact = 'sums'").join(begins, [*PARTITION], "inner").where("part >= begin.part"),
+        PARTITION,
+        "sum(records) - any_value(begin.records_before) AS records_behind",
+        "sum(size_in_bytes) - any_value(begin.bytes_before) AS bytes_behind",
     )
-    begins = (
-        of_stuck.where("coalesce(start_offset, part) >= last_stable_offset")
-        .groupBy(*PARTITION)
-        .agg(F.min_by(before, place).alias("begin"))
-    )
-    behind = (
-        of_stuck.where("fact = 'sums'")
-        .join(F.broadcast(begins), [*PARTITION], "inner")
-        .where("part >= begin.part")
-        .groupBy(*PARTITION)
-        .agg(
-            (F.sum("records") - F.any_value("begin.records_before")).alias("held_back_records"),
-            (F.sum("size_in_bytes") - F.any_value("begin.bytes_before")).alias("held_back_bytes"),
-        )
-    )
-    return (
-        stuck.join(behind, [*PARTITION], "left")
-        .withColumn("held_back_offsets", F.col("log_end_offset") - F.col("last_stable_offset"))
-        .withColumn("held_back_records", F.coalesce("held_back_records", F.lit(0)))
-        .withColumn("held_back_bytes", F.coalesce("held_back_bytes", F.lit(0)))
-        .select(
-            *PARTITION,
-            "last_stable_offset",
-            "held_back_offsets",
-            "held_back_records",
-            "held_back_bytes",
-            "held_back_since",
-        )
+    return stuck.join(behind, [*PARTITION], "left").selectExpr(
+        *PARTITION,
+        "last_stable_offset",
+        "log_end_offset - last_stable_offset AS held_back_offsets",
+        "coalesce(records_behind, 0) AS held_back_records",
+        "coalesce(bytes_behind, 0) AS held_back_bytes",
+        "held_back_since",
     )

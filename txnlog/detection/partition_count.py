@@ -8,8 +8,8 @@ coordinators would be missing without a word.
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator import PLACE
 from txnlog.detection.copies import IS_COORDINATOR
 
@@ -39,41 +39,40 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
     Null where it is neither. `possible_counts` are the numbers that the ids allow, `contradicting_ids` some ids that
     a stated number (`stated_count`) would put into other partitions.
     """
-    known = states.where("transactional_id IS NOT NULL AND problem IS NULL").select(*PLACE, "transactional_id")
-    ids = with_hash(known.dropDuplicates())
-    elsewhere = F.expr("pmod(id_hash, stated_count) <> coordinator_partition")
-    of_partition = (
-        ids.join(F.broadcast(clusters.select("cluster", "stated_count")), ["cluster"], "inner")
-        .groupBy(*PLACE)
-        .agg(
-            F.slice(F.collect_set(F.abs(F.expr("id_hash - coordinator_partition"))), 1, IDS).alias("multiples"),
-            F.min(F.when(elsewhere, F.col("transactional_id"))).alias("contradicting_id"),
-        )
+    known = states.where("transactional_id IS NOT NULL AND problem IS NULL").selectExpr(*PLACE, "transactional_id")
+    ids = with_hash(known.distinct()).join(clusters.selectExpr("cluster", "stated_count"), ["cluster"], "inner")
+    of_partition = summed(
+        ids,
+        PLACE,
+        f"slice(collect_set(abs(id_hash - coordinator_partition)), 1, {IDS}) AS multiples",
+        "min(if(pmod(id_hash, stated_count) <> coordinator_partition, transactional_id, NULL)) AS contradicting_id",
     )
-    found = (
-        of_partition.groupBy("cluster")
-        .agg(
-            F.flatten(F.collect_list("multiples")).alias("multiples"),
-            F.slice(F.sort_array(F.collect_set("contradicting_id")), 1, 3).alias("contradicting_ids"),
-        )
-        .withColumn("divisor", F.expr(f"aggregate(multiples, 0L, (a, b) -> {_GCD.format(a='a', b='b')})"))
+    found = summed(
+        of_partition,
+        ("cluster",),
+        "flatten(collect_list(multiples)) AS multiples",
+        "slice(sort_array(collect_set(contradicting_id)), 1, 3) AS contradicting_ids",
     )
-    present = copies.where(IS_COORDINATOR).groupBy("cluster").agg(F.max("partition").alias("last_partition"))
-    possible = F.expr(
+    present = summed(copies.where(IS_COORDINATOR), ("cluster",), "max(partition) AS last_partition")
+    divisor = f"aggregate(multiples, 0L, (a, b) -> {_GCD.format(a='a', b='b')})"
+    possible = (
         f"if(divisor > 0, filter(sequence(1, cast(least(divisor, {LARGEST}) AS int)),"
         " n -> divisor % n = 0 AND n > last_partition), NULL)"
     )
-    proved = F.expr(f"if(size(possible_counts) = 1 AND divisor <= {LARGEST}, possible_counts[0], NULL)")
-    stated = F.expr("if(size(contradicting_ids) > 0, NULL, stated_count)")
+    proved = f"if(size(possible_counts) = 1 AND divisor <= {LARGEST}, possible_counts[0], NULL)"
+    stated = "if(size(contradicting_ids) > 0, NULL, stated_count)"
     return (
         clusters.join(found, ["cluster"], "left")
         .join(present, ["cluster"], "left")
-        .withColumn("possible_counts", possible)
-        .withColumn("partition_count", F.coalesce(stated, F.when(F.col("stated_count").isNull(), proved)))
-        .drop("multiples", "divisor", "last_partition")
+        .selectExpr("*", f"{divisor} AS divisor", f"{possible} AS possible_counts")
+        .selectExpr(
+            "* EXCEPT (multiples, divisor, last_partition)",
+            f"coalesce({stated}, if(stated_count IS NULL, {proved}, NULL)) AS partition_count",
+        )
     )
 
 
 def with_hash(ids: DataFrame) -> DataFrame:
     """`ids`, with `id_hash` (bigint): `Utils.abs` of Java's `String.hashCode` of `transactional_id`."""
-    return ids.withColumn("unsigned", F.expr(_UNSIGNED)).withColumn("id_hash", F.expr(_ABS)).drop("unsigned")
+    hashed = ids.selectExpr("*", f"{_UNSIGNED} AS unsigned")
+    return hashed.selectExpr("* EXCEPT (unsigned)", f"{_ABS} AS id_hash")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
 from txnlog.detection.commits import (
     needs_markers,
@@ -17,7 +18,7 @@ from txnlog.detection.commits import (
     with_witnesses,
 )
 from txnlog.detection.coordinator import coordinator_coverage
-from txnlog.detection.copies import COPY, PARTITION, chosen_copies, partition_copies
+from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies
 from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
@@ -33,7 +34,7 @@ class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
     `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    producer ids in the copies (columns of `COPY` and producer_id) that it is given, from the whole log.
+    producer ids in the copies (rows of `COPY` and producer_id) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
@@ -45,7 +46,7 @@ class Facts:
     """
 
     runs: DataFrame
-    batches: Callable[[DataFrame], DataFrame]
+    batches: Callable[[Collection[Mapping[str, Any]]], DataFrame]
     transaction_states: DataFrame
     producer_snapshots: DataFrame
     aborted_transactions: DataFrame
@@ -58,75 +59,118 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What the pipeline yields: verdicts, the copies they rest on, and the coordinators' coverage."""
+    """What the pipeline yields: verdicts, the copies they rest on, and the coordinators' coverage.
+
+    `undated`: log directories of which nothing says when they were copied. `contradicted`: clusters whose ids lie in
+    other coordinator partitions than they would with the number that is stated.
+    """
 
     transactions: DataFrame
     copies: DataFrame
     coverage: DataFrame
     times: DataFrame
     clusters: DataFrame
+    undated: list[str]
+    contradicted: list[dict[str, Any]]
 
 
-Settle = Callable[[DataFrame], DataFrame]
+class Settled(Protocol):
+    """A small result without its history: as a frame, and its rows."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """What the next steps take."""
+        ...
+
+    @property
+    def rows(self) -> pa.Table:
+        """What is asked of it in the driver."""
+        ...
+
+
+Settle = Callable[..., Sequence[Settled]]
 
 
 def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None = None) -> Detection:
     """A verdict on every open transaction of the dump.
 
-    `settle` gives back a frame with the same rows and no history. Each step's result is small (copies, open
-    transactions) and used several times by the next ones: unsettled, the plan would double at every step.
+    `settle` gives back frames with the same rows and no history, computed by one query. Each step's results are small
+    (copies, open transactions) and used several times by the next one: unsettled, the plan would double at every step.
     """
-    skew_ms = thresholds.clock_skew_ms
-    # Neither needs the other: one is planned while the other is computed.
-    with ThreadPoolExecutor(1) as beside:
-        found = beside.submit(lambda: settle(partition_copies(facts.dump_files, facts.checkpoints)))
-        times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
-        everywhere = found.result()
-    copies = settle(chosen_copies(everywhere))
-    of_coordinators = settle(coordinator_copies(facts.transaction_states, everywhere, copies))
-    taken = settle(stretches(of_coordinators))
-    states = recorded_states(facts.transaction_states, taken)
-    readable = states.where("problem IS NULL")
-    others = elsewhere(facts.transaction_states, of_coordinators, taken)
-    clusters = settle(partition_counts(states, copies, _clusters(facts.log_dirs)))
-    disagreeing = disagreements(facts.transaction_states, of_coordinators)
-    covered = settle(coordinator_coverage(states, copies, times, taken, disagreeing))
-    coverage = settle(covered.transform(with_missing_records, clusters, facts.runs, states, copies, skew_ms))
-    opened = settle(open_transactions(facts.runs, facts.producer_snapshots, copies))
-    placed = settle(
-        opened.transform(with_last_end, facts.producer_snapshots, copies)
-        .transform(_with_copy, copies, times, clusters)
-        .transform(with_owner, readable, others, coverage)
+    skew_ms, runs, snapshots = thresholds.clock_skew_ms, facts.runs, facts.producer_snapshots
+    ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
+    everywhere, of_coordinators, times = settle(
+        ranked,
+        coordinator_copies(facts.transaction_states, ranked),
+        copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms),
     )
-    known = settle(placed.transform(with_coordinator, readable, others, coverage, clusters, skew_ms))
-    places = places_of_witnesses(known, facts.runs, copies)
-    batches = facts.batches(known.where(needs_markers(skew_ms)).select(*COPY, "producer_id").union(places))
-    proved = settle(
-        known.transform(with_bounds, facts.runs, facts.dump_files, copies, skew_ms)
+    copies = believed(everywhere.frame)
+    taken = stretches(of_coordinators.frame)
+    states = recorded_states(facts.transaction_states, taken)
+    disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
+    clusters, covered, opened = settle(
+        partition_counts(states, copies, _clusters(facts.log_dirs)),
+        coordinator_coverage(states, copies, times.frame, taken, disagreeing),
+        open_transactions(runs, snapshots, copies),
+    )
+    readable = states.where("problem IS NULL")
+    others = elsewhere(facts.transaction_states, of_coordinators.frame)
+    coverage, placed, places = settle(
+        covered.frame.transform(with_missing_records, clusters.frame, runs, states, copies, skew_ms),
+        opened.frame.transform(with_last_end, snapshots, copies)
+        .transform(_with_copy, copies, times.frame, clusters.frame)
+        .transform(with_owner, readable, others),
+        places_of_witnesses(opened.frame, runs, copies),
+    )
+    (known,) = settle(
+        placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, skew_ms).selectExpr(
+            "*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers"
+        )
+    )
+    batches = facts.batches(_wanted(known.rows, places.rows))
+    (proved,) = settle(
+        known.frame.transform(with_bounds, runs, facts.dump_files, copies, skew_ms)
         .transform(with_commit_markers, batches, copies, skew_ms)
         .transform(with_witnesses, batches, copies)
         .transform(with_sightings, facts.sightings)
         .transform(with_activity, skew_ms)
         .transform(with_index, facts.aborted_transactions, copies)
-        .transform(with_pending, facts.runs, copies, skew_ms)
+        .transform(with_pending, runs, copies, skew_ms)
         .transform(with_remembered, facts.remembered)
         .transform(with_proofs, thresholds)
     )
-    judged = settle(proved.transform(with_unproved, copies, times).transform(with_verdicts, thresholds))
-    impact = held_back(judged, facts.runs, copies)
-    return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times, clusters)
+    judged = proved.frame.transform(with_unproved, copies, times.frame).transform(with_verdicts, thresholds)
+    (found,) = settle(judged.join(held_back(proved.frame, runs, copies), [*PARTITION], "left"))
+    return Detection(
+        found.frame,
+        copies,
+        coverage.frame,
+        times.frame,
+        clusters.frame,
+        undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
+        contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
+    )
+
+
+def _wanted(known: pa.Table, places: pa.Table) -> list[dict[str, Any]]:
+    """The copies and producer ids of which batches are read once more."""
+    names = [*COPY, "producer_id"]
+    lacking = known.filter(known.column("needs_markers")).select(names)
+    return [*lacking.to_pylist(), *places.select(names).to_pylist()]
 
 
 def _clusters(log_dirs: DataFrame) -> DataFrame:
-    return log_dirs.groupBy("cluster").agg(
-        F.max("transaction_max_timeout_ms").alias("transaction_max_timeout_ms"),
-        F.max("coordinator_partitions").alias("stated_count"),
+    return summed(
+        log_dirs,
+        ("cluster",),
+        "max(transaction_max_timeout_ms) AS transaction_max_timeout_ms",
+        "max(coordinator_partitions) AS stated_count",
     )
 
 
 def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clusters: DataFrame) -> DataFrame:
     return (
-        transactions.join(F.broadcast(copies), [*PARTITION], "inner")
-        .join(F.broadcast(times), [*LOG_DIR], "left")
-        .join(F.broadcast(clusters.select("cluster", "transaction_max_timeout_ms")), ["cluster"], "left")
+        transactions.join(copies, [*PARTITION], "inner")
+        .join(times, [*LOG_DIR], "left")
+        .join(clusters.selectExpr("cluster", "transaction_max_timeout_ms"), ["cluster"], "left")
     )

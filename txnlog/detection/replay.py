@@ -7,14 +7,49 @@ of its producer id lies behind that id's last marker, and it starts with the fir
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.markers import IS_MARKER, MARKER_TYPE
 from txnlog.detection.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
+_OF_PRODUCER = f"PARTITION BY {', '.join(KEY)}"
+_EVENT = ("base_offset", "producer_epoch", "coordinator_epoch", "marker_type", "max_timestamp", "file", "position")
+_MARKER = "struct(base_offset, marker_type, producer_epoch, coordinator_epoch, max_timestamp, file, position)"
+_OF_RUN = (
+    "first_timestamp", "first_leader_epoch", "first_crc", "last_batch_offset", "is_log_append_time", "batches",
+    "records", "size_in_bytes", "lowest_producer_epoch", "part", "stamp_before_start", "stamp_before", "stamp_after",
+)  # fmt: skip
+_FIRST = (
+    "struct(base_offset AS start_offset,"
+    f" coalesce({within_calendar('first_timestamp')}, {within_calendar('max_timestamp')}) AS first_timestamp,"
+    " file AS opened_file, position AS opened_position, first_leader_epoch AS first_batch_leader_epoch,"
+    " first_crc AS first_batch_crc, part AS first_part, stamp_before_start)"
+)
+# A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
+_LAST = (
+    f"struct({within_calendar('max_timestamp')} AS last_timestamp, producer_epoch, last_batch_offset,"
+    " is_log_append_time, part AS last_part, stamp_before, stamp_after)"
+)
+_SUMS = (
+    f"min_by({_FIRST}, struct(base_offset, is_seed)) AS first",
+    f"max_by({_LAST}, struct(NOT is_seed, base_offset)) AS last",
+    "any_value(last_marker) AS last_marker",
+    "sum(batches) AS batches",
+    # Null where a text does not say how many records a batch has.
+    "if(count_if(NOT is_seed AND records IS NULL) = 0, coalesce(sum(if(is_seed, NULL, records)), 0), NULL) AS records",
+    "sum(size_in_bytes) AS bytes",
+    "min(if(is_seed, NULL, base_offset)) AS first_batch_offset",
+    # A snapshot has the epoch of the last batch: where that of the first is not in the log, nobody knows it.
+    (
+        "if(min(base_offset) = min(if(is_seed, NULL, base_offset)), min(lowest_producer_epoch), NULL)"
+        " AS first_producer_epoch"
+    ),
+    "min(if(is_seed, base_offset, NULL)) AS snapshot_start_offset",
+    "max(if(is_seed, coordinator_epoch, NULL)) AS snapshot_coordinator_epoch",
+)
 
 
 def open_transactions(runs: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
@@ -24,15 +59,11 @@ def open_transactions(runs: DataFrame, snapshots: DataFrame, copies: DataFrame) 
     the log start offset; where both show one, the smaller start offset wins.
     """
     events = _run_events(runs, copies).unionByName(_run_seeds(snapshots, runs, copies))
-    last_marker = F.max(F.when(F.col("marker_type").isNotNull(), _marker())).over(Window.partitionBy(*KEY))
-    return (
-        events.withColumn("last_marker", last_marker)
-        .where("marker_type IS NULL AND base_offset > coalesce(last_marker.base_offset, -1)")
-        .groupBy(*KEY)
-        .agg(*_sums())
-        .select("*", "first.*", "last.*")
-        .drop("first", "last")
+    last_marker = f"max(if(marker_type IS NOT NULL, {_MARKER}, NULL)) OVER ({_OF_PRODUCER})"
+    unended = events.selectExpr("*", f"{last_marker} AS last_marker").where(
+        "marker_type IS NULL AND base_offset > coalesce(last_marker.base_offset, -1)"
     )
+    return summed(unended, KEY, *_SUMS).selectExpr("* EXCEPT (first, last)", "first.*", "last.*")
 
 
 def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
@@ -41,26 +72,21 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     A snapshot's entry with nothing open and the epoch of a coordinator is of a marker below its offset: its epochs and
     time. Which kind of marker it was it does not say.
     """
-    unmarked = transactions.where("last_marker IS NULL").select(*KEY, "start_offset")
-    ends = (
+    ended = (
         snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .join(F.broadcast(unmarked), [*KEY], "inner")
+        .join(copies, [*COPY], "left_semi")
+        .join(transactions.where("last_marker IS NULL").selectExpr(*KEY, "start_offset"), [*KEY], "inner")
         .where("snapshot_offset <= start_offset")
-        .withColumns(
-            {
-                "base_offset": F.col("snapshot_offset") - 1,
-                "marker_type": F.lit(None).cast("string"),
-                "max_timestamp": within_calendar("timestamp"),
-            }
+        .selectExpr(
+            *(*KEY, "producer_epoch", "coordinator_epoch", "file", "position"),
+            "snapshot_offset - 1 AS base_offset",
+            "CAST(NULL AS string) AS marker_type",
+            f"{within_calendar('timestamp')} AS max_timestamp",
         )
-        .groupBy(*KEY)
-        .agg(F.max(_marker()).alias("ended"))
     )
-    return (
-        transactions.join(F.broadcast(ends), [*KEY], "left")
-        .withColumn("last_end", F.coalesce("last_marker", "ended"))
-        .drop("ended")
+    ends = summed(ended, KEY, f"max({_MARKER}) AS ended")
+    return transactions.join(ends, [*KEY], "left").selectExpr(
+        "* EXCEPT (ended)", "coalesce(last_marker, ended) AS last_end"
     )
 
 
@@ -70,15 +96,14 @@ def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFra
     Columns of `KEY`; `start_offset` of its first batch; `marker` with its offset, type, epochs, time and place.
     A marker with nothing open ends no transaction.
     """
+    before = f"OVER ({_OF_PRODUCER} ORDER BY base_offset, is_seed ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     events = _events(batches, copies).unionByName(_seeds(snapshots, copies))
-    before = Window.partitionBy(*KEY).orderBy("base_offset", "is_seed").rowsBetween(Window.unboundedPreceding, -1)
-    is_marker = F.col("marker_type").isNotNull()
     return (
-        events.withColumn("transaction", F.count_if(is_marker).over(before))
-        .groupBy(*KEY, "transaction")
-        .agg(
-            F.min(F.when(~is_marker, F.col("base_offset"))).alias("start_offset"),
-            F.max(F.when(is_marker, _marker())).alias("marker"),
+        summed(
+            events.selectExpr("*", f"count_if(marker_type IS NOT NULL) {before} AS transaction"),
+            (*KEY, "transaction"),
+            "min(if(marker_type IS NULL, base_offset, NULL)) AS start_offset",
+            f"max(if(marker_type IS NOT NULL, {_MARKER}, NULL)) AS marker",
         )
         .where("start_offset IS NOT NULL AND marker IS NOT NULL")
         .drop("transaction")
@@ -87,149 +112,66 @@ def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFra
 
 def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
     data_or_marker = f"producer_id >= 0 AND is_transactional AND (NOT is_control OR {IS_MARKER})"
-    chosen = copies.select(*COPY)
     return (
-        batches.where("crc_valid")
-        .where(data_or_marker)
-        .join(F.broadcast(chosen), [*COPY], "left_semi")
-        .withColumn("marker_type", F.expr(MARKER_TYPE))
-        .select(*KEY, *_EVENT, F.lit(False).alias("is_seed"))
-    )
-
-
-_EVENT = ("base_offset", "producer_epoch", "coordinator_epoch", "marker_type", "max_timestamp", "file", "position")
-
-
-def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
-    """What the newest valid snapshot holds open, as if it were a batch at the start offset."""
-    chosen = copies.select(*COPY, "snapshot_offset")
-    return (
-        snapshots.where("current_txn_first_offset IS NOT NULL")
-        .join(F.broadcast(chosen), [*COPY, "snapshot_offset"], "left_semi")
-        .select(
-            *KEY,
-            F.col("current_txn_first_offset").alias("base_offset"),
-            "producer_epoch",
-            "coordinator_epoch",
-            F.lit(None).cast("string").alias("marker_type"),
-            F.col("timestamp").alias("max_timestamp"),
-            "file",
-            "position",
-            F.lit(True).alias("is_seed"),
+        batches.where(f"crc_valid AND {data_or_marker}")
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(
+            *("base_offset", "producer_epoch", "coordinator_epoch", "max_timestamp", "file", "position", *KEY),
+            f"{MARKER_TYPE} AS marker_type",
+            "false AS is_seed",
         )
     )
 
 
-_OF_RUN = (
-    "first_timestamp",
-    "first_leader_epoch",
-    "first_crc",
-    "last_batch_offset",
-    "is_log_append_time",
-    "batches",
-    "records",
-    "size_in_bytes",
-    "lowest_producer_epoch",
-    "part",
-    "stamp_before_start",
-    "stamp_before",
-    "stamp_after",
-)
+def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """What the newest valid snapshot holds open, as if it were a batch at the start offset."""
+    return (
+        snapshots.where("current_txn_first_offset IS NOT NULL")
+        .join(copies, [*COPY, "snapshot_offset"], "left_semi")
+        .selectExpr(
+            *(*KEY, "producer_epoch", "coordinator_epoch", "file", "position"),
+            "current_txn_first_offset AS base_offset",
+            "CAST(NULL AS string) AS marker_type",
+            "timestamp AS max_timestamp",
+            "true AS is_seed",
+        )
+    )
 
 
 def _run_events(runs: DataFrame, copies: DataFrame) -> DataFrame:
-    of_run = runs.withColumnsRenamed({"start_offset": "base_offset", "last_timestamp": "max_timestamp"})
+    renamed = {"base_offset": "start_offset AS base_offset", "max_timestamp": "last_timestamp AS max_timestamp"}
     return (
-        of_run.where("fact IN ('run', 'marker')")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .select(*KEY, *_EVENT, *_OF_RUN, F.lit(False).alias("is_seed"))
+        runs.where("fact IN ('run', 'marker')")
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(*KEY, *(renamed.get(name, name) for name in (*_EVENT, *_OF_RUN)), "false AS is_seed")
     )
 
 
 def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
     """The seeds, with the brokers' times around the places at which they start."""
-    around = F.struct("part", "stamp_before_start", "stamp_after")
     # The first file that reaches an anchor holds it; later ones begin behind it.
-    anchors = (
+    anchors = summed(
         runs.where("fact = 'anchor'")
-        .join(F.broadcast(copies.select(*COPY)), [*COPY], "left_semi")
-        .groupBy(*PARTITION, F.col("start_offset").alias("base_offset"))
-        .agg(F.min_by(around, "part").alias("around"))
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(*PARTITION, "start_offset AS base_offset", "part", "stamp_before_start", "stamp_after"),
+        (*PARTITION, "base_offset"),
+        "min_by(struct(part, stamp_before_start, stamp_after), part) AS around",
     )
     return (
         _seeds(snapshots, copies)
-        .join(F.broadcast(anchors), [*PARTITION, "base_offset"], "left")
-        .select(
-            "*",
-            F.lit(None).cast("bigint").alias("first_timestamp"),
-            F.lit(None).cast("int").alias("first_leader_epoch"),
-            F.lit(None).cast("bigint").alias("first_crc"),
-            F.col("base_offset").alias("last_batch_offset"),
-            F.lit(False).alias("is_log_append_time"),
-            F.lit(0).cast("bigint").alias("batches"),
-            F.lit(0).cast("bigint").alias("records"),
-            F.lit(0).cast("bigint").alias("size_in_bytes"),
-            F.lit(None).cast("smallint").alias("lowest_producer_epoch"),
+        .join(anchors, [*PARTITION, "base_offset"], "left")
+        .selectExpr(
+            "* EXCEPT (around)",
+            "CAST(NULL AS bigint) AS first_timestamp",
+            "CAST(NULL AS int) AS first_leader_epoch",
+            "CAST(NULL AS bigint) AS first_crc",
+            "base_offset AS last_batch_offset",
+            "false AS is_log_append_time",
+            "0L AS batches",
+            "0L AS records",
+            "0L AS size_in_bytes",
+            "CAST(NULL AS smallint) AS lowest_producer_epoch",
             "around.*",
-            F.col("around.stamp_before_start").alias("stamp_before"),
+            "around.stamp_before_start AS stamp_before",
         )
-        .drop("around")
     )
-
-
-def _marker() -> Column:
-    return F.struct(
-        "base_offset",
-        "marker_type",
-        "producer_epoch",
-        "coordinator_epoch",
-        "max_timestamp",
-        "file",
-        "position",
-    )
-
-
-def _sums() -> list[Column]:
-    in_log = ~F.col("is_seed")
-    order = F.struct("base_offset", "is_seed")
-    first = F.struct(
-        F.col("base_offset").alias("start_offset"),
-        F.coalesce(within_calendar("first_timestamp"), within_calendar("max_timestamp")).alias("first_timestamp"),
-        F.col("file").alias("opened_file"),
-        F.col("position").alias("opened_position"),
-        F.col("first_leader_epoch").alias("first_batch_leader_epoch"),
-        F.col("first_crc").alias("first_batch_crc"),
-        F.col("part").alias("first_part"),
-        F.col("stamp_before_start").alias("stamp_before_start"),
-    )
-    # A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
-    last = F.struct(
-        within_calendar("max_timestamp").alias("last_timestamp"),
-        F.col("producer_epoch"),
-        F.col("last_batch_offset"),
-        F.col("is_log_append_time"),
-        F.col("part").alias("last_part"),
-        F.col("stamp_before"),
-        F.col("stamp_after"),
-    )
-    return [
-        F.min_by(first, order).alias("first"),
-        F.max_by(last, F.struct(in_log, "base_offset")).alias("last"),
-        F.any_value("last_marker").alias("last_marker"),
-        F.sum("batches").alias("batches"),
-        _records(in_log).cast("bigint").alias("records"),
-        F.sum("size_in_bytes").alias("bytes"),
-        F.min(F.when(in_log, F.col("base_offset"))).alias("first_batch_offset"),
-        # A snapshot has the epoch of the last batch: where that of the first is not in the log, nobody knows it.
-        F.when(
-            F.min("base_offset") == F.min(F.when(in_log, F.col("base_offset"))), F.min("lowest_producer_epoch")
-        ).alias("first_producer_epoch"),
-        F.min(F.when(F.col("is_seed"), F.col("base_offset"))).alias("snapshot_start_offset"),
-        F.max(F.when(F.col("is_seed"), F.col("coordinator_epoch"))).alias("snapshot_coordinator_epoch"),
-    ]
-
-
-def _records(in_log: Column) -> Column:
-    """How many records there are; null where a text does not say how many a batch has."""
-    is_said = F.count_if(in_log & F.col("records").isNull()) == 0
-    return F.when(is_said, F.coalesce(F.sum(F.when(in_log, F.col("records"))), F.lit(0)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from txnlog.detection.coordinator import ID, chosen_states
-from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator import ID, PLACE, chosen_states
+from txnlog.detection.copies import COPY, IS_COORDINATOR, PARTITION
 from txnlog.detection.producers import producer_states
-from txnlog.format.coordinator import TRANSACTION_STATE
 
 FIELDS = (
     "broker",
@@ -34,10 +33,8 @@ FIELDS = (
 
 def dated_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
     """The chosen copies that could be read, each with its `as_of` (ms)."""
-    readable = copies.where(F.col("log_end_offset").isNotNull())
-    return readable.join(F.broadcast(times), ["cluster", "broker", "log_dir"], "inner").select(
-        *COPY, "snapshot_offset", "as_of"
-    )
+    readable = copies.where("log_end_offset IS NOT NULL")
+    return readable.join(times, ["cluster", "broker", "log_dir"], "inner").selectExpr(*COPY, "snapshot_offset", "as_of")
 
 
 def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> DataFrame:
@@ -47,35 +44,26 @@ def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> D
     tombstone when it forgets the id (`TransactionStateManager.removeExpiredTransactionalIds`). `is_certain` says
     whether nothing that is damaged or missing in the copy can hide a later record.
     """
-    place = ["cluster", "coordinator_partition"]
-    certain = F.coalesce(F.col("offset") >= F.col("certain_from_offset"), F.lit(False))
+    readable = chosen_states(states, dated).where("transactional_id IS NOT NULL AND problem IS NULL")
+    latest = summed(readable, ID, f"max_by(struct({', '.join(FIELDS)}), offset) AS latest")
+    coordinators = dated.where(IS_COORDINATOR).selectExpr("cluster", "partition AS coordinator_partition", "as_of")
     return (
-        chosen_states(states, dated)
-        .where("transactional_id IS NOT NULL AND problem IS NULL")
-        .groupBy(*ID)
-        .agg(F.max_by(F.struct(*FIELDS), "offset").alias("latest"))
-        .select(*ID, "latest.*")
+        latest.selectExpr(*ID, "latest.*")
         .where("NOT is_tombstone")
-        .join(F.broadcast(coverage.select(*place, "certain_from_offset")), place, "left")
-        .join(F.broadcast(_coordinators(dated)), place, "inner")
-        .withColumn("is_certain", certain)
-        .drop("is_tombstone", "certain_from_offset")
+        .join(coverage.selectExpr(*PLACE, "certain_from_offset"), [*PLACE], "left")
+        .join(coordinators, [*PLACE], "inner")
+        .selectExpr(
+            "* EXCEPT (is_tombstone, certain_from_offset)",
+            "coalesce(offset >= certain_from_offset, false) AS is_certain",
+        )
     )
 
 
-def _coordinators(dated: DataFrame) -> DataFrame:
-    of_topic = dated.where(F.col("topic") == TRANSACTION_STATE)
-    return of_topic.select("cluster", F.col("partition").alias("coordinator_partition"), "as_of")
-
-
-def latest_producers(runs: DataFrame, snapshots: DataFrame, dated: DataFrame) -> DataFrame:
+def latest_producers(runs: DataFrame, snapshots: DataFrame, dated: DataFrame, opened: DataFrame) -> DataFrame:
     """`producer_states` of the chosen copies, each with the broker of the copy and its `as_of` (ms)."""
-    found = producer_states(runs, snapshots, dated)
-    return found.join(F.broadcast(dated.select(*PARTITION, "broker", "as_of")), [*PARTITION], "inner").withColumns(
-        {name: _known(name) for name in ("last_sequence", "last_timestamp", "coordinator_epoch", "producer_epoch")}
+    found = producer_states(runs, snapshots, dated, opened)
+    # Texts do not print everything.
+    known = ("last_sequence", "last_timestamp", "coordinator_epoch", "producer_epoch")
+    return found.join(dated.selectExpr(*PARTITION, "broker", "as_of"), [*PARTITION], "inner").selectExpr(
+        f"* EXCEPT ({', '.join(known)})", *(f"coalesce({name}, -1) AS {name}" for name in known)
     )
-
-
-def _known(name: str) -> Column:
-    """Texts do not print everything."""
-    return F.coalesce(name, F.lit(-1))

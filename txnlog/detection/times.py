@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.times import LATEST_MS
 
 LOG_DIR = ("cluster", "broker", "log_dir")
+# A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
+_FILE_TIME = "if(NOT coalesce(is_text, false) AND unix_millis(modified) > 0, unix_millis(modified), NULL)"
+_OF_BROKER = "OVER (PARTITION BY cluster, broker)"
 
 
 def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_ms: int) -> DataFrame:
@@ -23,25 +26,32 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
     end of the copy are not known, the window reaches `slack_ms` beyond the one time that is.
     """
-    given = F.lit(as_of).cast("bigint")
-    started = F.coalesce(given, "copy_started")
-    ended = F.when(given.isNull(), F.col("copy_ended"))
-    evidence = F.greatest("broker_timestamp", "file_timestamp")
-    # All files of a copy that was fetched later, without its files' times, are later than its brokers' last stamp.
-    has_kept_times = F.expr("earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp)")
+    given = "NULL" if as_of is None else f"{as_of}"
     return (
         log_dirs.transform(_with_evidence, files)
-        .withColumn("kept_timestamp", F.when(has_kept_times, F.col("file_timestamp")))
-        .withColumn("as_of", F.coalesce(started, F.greatest("broker_timestamp", "kept_timestamp")))
-        .withColumn("as_of_source", _source(as_of))
-        .withColumn("copy_from", F.when(ended.isNull(), F.col("as_of") - slack_ms).otherwise(F.col("as_of")))
-        # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
-        .withColumn("copy_to", F.greatest(F.coalesce(ended, F.col("as_of") + slack_ms), "broker_timestamp"))
-        .withColumn("shown_as_of", F.least("as_of", evidence))
-        # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
-        # it, the copy is of another time.
-        .withColumn("as_of_is_plausible", F.col("as_of") <= evidence + slack_ms)
-        .select(*LOG_DIR, "as_of", "shown_as_of", "as_of_source", "as_of_is_plausible", "copy_from", "copy_to")
+        .selectExpr(
+            *LOG_DIR,
+            "copy_started",
+            "broker_timestamp",
+            "greatest(broker_timestamp, file_timestamp) AS evidence",
+            # All files of a copy that was fetched later, without its files' times, are later than its brokers' stamps.
+            "if(earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp), file_timestamp, NULL)"
+            " AS kept_timestamp",
+            f"coalesce(CAST({given} AS bigint), copy_started, greatest(broker_timestamp, kept_timestamp)) AS as_of",
+            f"if(CAST({given} AS bigint) IS NULL, copy_ended, NULL) AS ended",
+        )
+        .selectExpr(
+            *LOG_DIR,
+            "as_of",
+            "least(as_of, evidence) AS shown_as_of",
+            f"{_source(as_of)} AS as_of_source",
+            # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
+            # it, the copy is of another time.
+            f"as_of <= evidence + {slack_ms} AS as_of_is_plausible",
+            f"if(ended IS NULL, as_of - {slack_ms}, as_of) AS copy_from",
+            # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
+            f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
+        )
     )
 
 
@@ -50,39 +60,34 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
 
     All are of the directory, and of the broker where the directory has texts alone.
     """
-    # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
-    file_timestamp = F.unix_millis("modified")
-    of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
-    times = {
-        "broker_timestamp": (F.max, F.col("broker_timestamp")),
-        "file_timestamp": (F.max, of_the_copy),
-        "earliest_file_timestamp": (F.min, of_the_copy),
-    }
-    of_directory = [summed(time).alias(f"own_{name}") for name, (summed, time) in times.items()]
-    everything = Window.partitionBy("cluster", "broker")
-    has_own = F.col("own_file_timestamp").isNotNull()
-    return (
-        log_dirs.join(files.groupBy(*LOG_DIR).agg(*of_directory), [*LOG_DIR], "left")
-        .withColumns(
-            {
-                name: F.when(has_own, F.col(f"own_{name}")).otherwise(summed(f"own_{name}").over(everything))
-                for name, (summed, _) in times.items()
-            }
-        )
-        .drop(*(f"own_{name}" for name in times))
+    of_directory = summed(
+        files,
+        LOG_DIR,
+        "max(broker_timestamp) AS own_broker_timestamp",
+        f"max({_FILE_TIME}) AS own_file_timestamp",
+        f"min({_FILE_TIME}) AS own_earliest",
+    )
+    has_own = "own_file_timestamp IS NOT NULL"
+    return log_dirs.join(of_directory, [*LOG_DIR], "left").selectExpr(
+        *LOG_DIR,
+        "copy_started",
+        "copy_ended",
+        f"if({has_own}, own_broker_timestamp, max(own_broker_timestamp) {_OF_BROKER}) AS broker_timestamp",
+        f"if({has_own}, own_file_timestamp, max(own_file_timestamp) {_OF_BROKER}) AS file_timestamp",
+        f"if({has_own}, own_earliest, min(own_earliest) {_OF_BROKER}) AS earliest_file_timestamp",
     )
 
 
-def _source(as_of: int | None) -> Column:
+def _source(as_of: int | None) -> str:
     if as_of is not None:
-        return F.lit("option")
-    by_evidence = F.when(
-        F.expr("coalesce(broker_timestamp, 0) >= coalesce(kept_timestamp, 0)"),
-        F.lit("latest broker timestamp"),
-    ).otherwise(F.lit("latest file time"))
-    return F.when(F.col("copy_started").isNotNull(), F.lit("manifest")).otherwise(by_evidence)
+        return "'option'"
+    return (
+        "CASE WHEN copy_started IS NOT NULL THEN 'manifest'"
+        " WHEN coalesce(broker_timestamp, 0) >= coalesce(kept_timestamp, 0) THEN 'latest broker timestamp'"
+        " ELSE 'latest file time' END"
+    )
 
 
-def within_calendar(name: str) -> Column:
-    """A column of ms since 1970; null outside the years 1970 to 9999."""
-    return F.when(F.col(name).between(0, LATEST_MS), F.col(name))
+def within_calendar(name: str) -> str:
+    """A column of ms since 1970 as SQL; null outside the years 1970 to 9999."""
+    return f"if({name} BETWEEN 0 AND {LATEST_MS}, {name}, NULL)"

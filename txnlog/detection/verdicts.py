@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
+from txnlog.detection.aggregates import summed
 from txnlog.detection.causes import DISCARDING, Action, Confidence
 from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
-from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
+from txnlog.detection.rules import OF_OWN_DATA, RULES
 from txnlog.detection.times import LOG_DIR
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
@@ -155,41 +156,41 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
+    And the proof that there are none.
+
     All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
     copied since it began. Before that, data of an earlier transaction may have been on its way.
     """
-    began = F.coalesce("current.start_timestamp", "current.last_update_timestamp") + F.col("clock_skew_ms")
-    ending = transactions.where("is_ongoing OR is_prepared").select(
-        "cluster", "producer_id", "current.topic_partitions", began.alias("began")
-    )
+    began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
     listed = (
-        ending.dropDuplicates(["cluster", "producer_id"])
-        .withColumn("each", F.explode("topic_partitions"))
-        .select("cluster", "producer_id", "began", "each.topic", "each.partition")
+        transactions.where("is_ongoing OR is_prepared")
+        .selectExpr("cluster", "producer_id", "current.topic_partitions", began)
+        .dropDuplicates(["cluster", "producer_id"])
+        .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
     )
-    is_whole = F.expr(
+    is_whole = (
         "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
         f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
     )
     here = [*PARTITION, "producer_id"]
-    whole = copies.join(F.broadcast(times), [*LOG_DIR], "left").withColumns(
-        {"copy_is_whole": is_whole, "copied_since": F.least("copy_from", "shown_as_of")}
+    whole = copies.join(times, [*LOG_DIR], "left").selectExpr(
+        *PARTITION, f"{is_whole} AS copy_is_whole", "least(copy_from, shown_as_of) AS copied_since"
     )
-    found = (
-        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "copied_since")), [*PARTITION], "left")
-        .join(transactions.select(*here, "is_own_data"), here, "left")
+    unproved = (
+        listed.join(whole, [*PARTITION], "left")
+        .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
         .where("NOT coalesce(is_own_data, copy_is_whole AND copied_since > began, false)")
-        .groupBy("cluster", "producer_id")
-        .agg(F.sort_array(F.collect_set(F.concat_ws("-", "topic", "partition"))).alias("unproved"))
-    )  # fmt: skip
-    nothing = F.array().cast("array<string>")
-    return (
-        transactions.join(F.broadcast(found), ["cluster", "producer_id"], "left")
-        .withColumn(
-            "unproved_partitions",
-            F.when(F.expr("is_ongoing OR is_prepared"), F.coalesce("unproved", nothing)),
-        )
-        .drop("unproved")
+    )
+    found = summed(
+        unproved,
+        ("cluster", "producer_id"),
+        "sort_array(collect_set(concat_ws('-', topic, partition))) AS unproved",
+    )
+    return transactions.join(found, ["cluster", "producer_id"], "left").selectExpr(
+        "* EXCEPT (unproved)",
+        "if(is_ongoing OR is_prepared, coalesce(unproved, CAST(array() AS array<string>)), NULL)"
+        " AS unproved_partitions",
+        f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean) AS {TRANSACTION_IS_WHOLE.name}",
     )
 
 
@@ -199,49 +200,44 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     `lacking` names the proof for want of which the verdict is UNDETERMINED, and `wanted_cause` what it would be.
     `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
     """
-    whole = f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean)"
+    accepts = "true" if thresholds.accept_compacted_history else "false"
     return (
-        transactions.withColumn(TRANSACTION_IS_WHOLE.name, F.expr(whole))
-        .withColumn("verdict", _first_rule())
-        .select("*", "verdict.cause", "verdict.action", "verdict.lacking", "verdict.wanted_cause")
-        .withColumns(
-            {
-                "reason": F.concat("verdict.reason", F.when(_rests_on_text(), F.lit(BY_TEXT)).otherwise("")),
-                "late": F.when(F.col("last_activity").isNotNull(), F.col("is_late")),
-                "confidence": _confidence(),
-                "accepted": F.lit(thresholds.accept_compacted_history) & _lacks_history_alone(),
-            }
+        transactions.selectExpr("*", f"{_first_rule()} AS rule")
+        .selectExpr("*", f"{_first_lacking()} AS lacking")
+        .selectExpr(
+            "* EXCEPT (rule)",
+            f"if(lacking IS NULL, {_of_rule('cause')}, {_of_proof('cause')}) AS cause",
+            f"if(lacking IS NULL, {_of_rule('action')}, '{Action.UNDETERMINED.value}') AS action",
+            f"concat(coalesce(if(lacking IS NULL, {_reasons()}, {_lacking_reasons()}), 'its evidence is incomplete'),"
+            f" if({_RESTS_ON_TEXT}, '{BY_TEXT}', '')) AS reason",
+            f"if(lacking IS NULL, NULL, {_of_rule('cause')}) AS wanted_cause",
+            "if(last_activity IS NOT NULL, is_late, NULL) AS late",
         )
+        .selectExpr("*", f"{_CONFIDENCE} AS confidence", f"{accepts} AND {_LACKS_HISTORY_ALONE} AS accepted")
     )
 
 
 def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
-    own_timeout = F.when(F.col("current.timeout_ms") < TWO_PHASE_COMMIT_TIMEOUT_MS, F.col("current.timeout_ms"))
-    return transactions.withColumns(
-        {
-            "padding_ms": F.lit(thresholds.padding_ms),
-            "clock_skew_ms": F.lit(thresholds.clock_skew_ms),
-            "late_after_ms": F.greatest("transaction_max_timeout_ms", own_timeout) + thresholds.padding_ms,
-            "proven_from": F.when(
-                F.expr("coalesce(snapshot_start_offset = start_offset, false)"), F.col("snapshot_offset")
-            ).otherwise(F.coalesce("last_end.base_offset", F.lit(-1))),
-        }
-    ).withColumns(
-        {
-            "age_ms": F.col("shown_as_of") - F.col("last_activity"),
-            "age_text": _duration(F.col("shown_as_of") - F.col("last_activity")),
-            "late_after_text": _duration(F.col("late_after_ms")),
-            "iso_current_start": F.coalesce(_iso("current.start_timestamp"), _iso("current.last_update_timestamp")),
-            "iso_current_update": _iso("current.last_update_timestamp"),
-            "iso_as_of": _iso("as_of"),
-            "iso_committed": _iso("committed.timestamp"),
-            "iso_witness": _iso("witness.max_timestamp"),
-            "iso_prepared": _iso("listing.prepared.timestamp"),
-            "iso_ended": _iso("listing.prepared.ended_timestamp"),
-            "damaged_to_text": F.expr(
-                f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or behind it'), string(damaged_to))"
-            ),
-        }
+    own_timeout = f"if(current.timeout_ms < {TWO_PHASE_COMMIT_TIMEOUT_MS}, current.timeout_ms, NULL)"
+    return transactions.selectExpr(
+        "*",
+        f"{thresholds.padding_ms} AS padding_ms",
+        f"{thresholds.clock_skew_ms} AS clock_skew_ms",
+        f"greatest(transaction_max_timeout_ms, {own_timeout}) + padding_ms AS late_after_ms",
+        "if(coalesce(snapshot_start_offset = start_offset, false), snapshot_offset,"
+        " coalesce(last_end.base_offset, -1)) AS proven_from",
+        "shown_as_of - last_activity AS age_ms",
+        f"{_duration('age_ms')} AS age_text",
+        f"{_duration('late_after_ms')} AS late_after_text",
+        f"coalesce({_iso('current.start_timestamp')}, {_iso('current.last_update_timestamp')}) AS iso_current_start",
+        f"{_iso('current.last_update_timestamp')} AS iso_current_update",
+        f"{_iso('as_of')} AS iso_as_of",
+        f"{_iso('committed.timestamp')} AS iso_committed",
+        f"{_iso('witness.max_timestamp')} AS iso_witness",
+        f"{_iso('listing.prepared.timestamp')} AS iso_prepared",
+        f"{_iso('listing.prepared.ended_timestamp')} AS iso_ended",
+        f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or behind it'), string(damaged_to))"
+        " AS damaged_to_text",
     )
 
 
@@ -250,75 +246,78 @@ def _condition(name: str, condition: str) -> str:
     return f"{value} AS {name}"
 
 
-def _first_rule() -> Column:
-    # One expression, which Spark reads at once: put together of columns, each part of each rule is a question to Java.
-    return F.expr(f"CASE{''.join(f' WHEN {rule.when} THEN {_by_its_proofs(rule)}' for rule in RULES)} END")
+def _first_rule() -> str:
+    """The number of the rule that decides, from 1 on."""
+    return f"CASE{''.join(f' WHEN {rule.when} THEN {number}' for number, rule in enumerate(RULES, 1))} END"
 
 
-def _by_its_proofs(rule: Rule) -> str:
-    """The rule's verdict if all that it needs is proved, else UNDETERMINED by the first proof that is lacking."""
-    lacking = "".join(f" WHEN NOT coalesce({proof.name}, false) THEN {_without(rule, proof)}" for proof in rule.needs)
-    taken = _verdict(rule.cause.value, rule.action.value, rule.reason)
-    return f"CASE{lacking} ELSE {taken} END" if lacking else taken
+def _first_lacking() -> str:
+    """Of the proofs that the rule needs the name of the first one that is lacking."""
+    by_needs: dict[tuple[Proof, ...], list[str]] = {}
+    for number, rule in enumerate(RULES, 1):
+        by_needs.setdefault(rule.needs, []).append(str(number))
+    groups = (
+        f" WHEN rule IN ({', '.join(numbers)}) THEN CASE{_lacking_of(needs)} END"
+        for needs, numbers in by_needs.items()
+        if needs
+    )
+    return f"CASE{''.join(groups)} END"
 
 
-def _without(rule: Rule, proof: Proof) -> str:
-    return _verdict(proof.cause.value, Action.UNDETERMINED.value, proof.lacking, proof.name, rule.cause.value)
+def _lacking_of(needs: Iterable[Proof]) -> str:
+    return "".join(f" WHEN NOT coalesce({proof.name}, false) THEN '{proof.name}'" for proof in needs)
 
 
-def _verdict(cause: str, action: str, reason: str, lacking: str = "", wanted_cause: str = "") -> str:
+def _of_rule(name: str) -> str:
+    return f"element_at(array({', '.join(repr(getattr(rule, name).value) for rule in RULES)}), rule)"
+
+
+def _of_proof(name: str) -> str:
+    return f"CASE lacking{''.join(f' WHEN {each.name!r} THEN {getattr(each, name).value!r}' for each in PROOFS)} END"
+
+
+def _reasons() -> str:
+    return f"CASE rule{''.join(f' WHEN {number} THEN {rule.reason}' for number, rule in enumerate(RULES, 1))} END"
+
+
+def _lacking_reasons() -> str:
+    return f"CASE lacking{''.join(f' WHEN {proof.name!r} THEN {proof.lacking}' for proof in PROOFS)} END"
+
+
+def _iso(milliseconds: str) -> str:
+    return f"""date_format(timestamp_millis({milliseconds}), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")"""
+
+
+def _duration(milliseconds: str) -> str:
+    seconds = f"CAST({milliseconds} / 1000 AS bigint)"
     return (
-        f"named_struct('cause', '{cause}', 'action', '{action}', 'reason', coalesce({reason}, 'its evidence is"
-        f" incomplete'), 'lacking', nullif('{lacking}', ''), 'wanted_cause', nullif('{wanted_cause}', ''))"
+        f"CASE WHEN {seconds} < 120 THEN concat({seconds}, ' s')"
+        f" WHEN {seconds} < 7200 THEN concat(CAST({seconds} / 60 AS bigint), ' min')"
+        f" ELSE concat(CAST({seconds} / 3600 AS bigint), ' h') END"
     )
 
 
-def _lacks_history_alone() -> Column:
-    # The older texts lack previous producer ids. And somebody else than the producer must say when it was written.
-    is_dated = F.expr(
-        "(bounded_by IS NOT NULL OR known_before IS NOT NULL OR NOT is_known)"
-        " AND NOT coalesce(coordinator_is_text, false)"
-    )
-    return F.coalesce((F.col("lacking") == HISTORY_IS_WHOLE.name) & is_dated, F.lit(False))
-
-
-def _rests_on_text() -> Column:
-    return F.coalesce("is_text", F.lit(False)) | F.coalesce("coordinator_is_text", F.lit(False))
-
-
-def _confidence() -> Column:
-    """HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer. For
-    what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
-
-    That it was committed is certain only of data that its producer dates before the commit (`is_dated_before_commit`),
-    in this dump or in an earlier one.
-    """
-    stated = F.col("as_of_source").isin("option", "manifest")
-    quiet = ~F.coalesce(F.col("current.state") == "Ongoing", F.lit(False))
-    whole = stated & F.col("high_watermark").isNotNull() & F.col("timestamps_trusted") & quiet
-    discards = F.col("action").isin(*DISCARDING)
-    by_producer = discards & ~F.col("is_dated_before_coordinator")
-    printed = _rests_on_text()
-    doubtful = F.expr("action = 'KEEP' AND NOT is_dated_before_commit AND coalesce(kept_with <> 'HIGH', true)")
-    return (
-        F.when(F.col("action") == Action.UNDETERMINED.value, F.lit(Confidence.LOW.value))
-        .when(
-            printed | doubtful | by_producer | ((F.col("action") == Action.ABORT.value) & ~whole),
-            F.lit(Confidence.MEDIUM.value),
-        )
-        .when(stated, F.lit(Confidence.HIGH.value))
-        .otherwise(F.lit(Confidence.MEDIUM.value))
-    )
-
-
-def _iso(milliseconds: str) -> Column:
-    return F.date_format(F.timestamp_millis(F.col(milliseconds)), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
-
-
-def _duration(milliseconds: Column) -> Column:
-    seconds = (milliseconds / 1000).cast("bigint")
-    return (
-        F.when(seconds < 120, F.concat(seconds.cast("string"), F.lit(" s")))
-        .when(seconds < 7200, F.concat((seconds / 60).cast("bigint").cast("string"), F.lit(" min")))
-        .otherwise(F.concat((seconds / 3600).cast("bigint").cast("string"), F.lit(" h")))
-    )
+_RESTS_ON_TEXT = "(coalesce(is_text, false) OR coalesce(coordinator_is_text, false))"
+# The older texts lack previous producer ids. And somebody else than the producer must say when it was written.
+_LACKS_HISTORY_ALONE = (
+    f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND (bounded_by IS NOT NULL OR known_before IS NOT NULL"
+    " OR NOT is_known) AND NOT coalesce(coordinator_is_text, false), false)"
+)
+_IS_STATED = "as_of_source IN ('option', 'manifest')"
+# That it was committed is certain only of data that its producer dates before the commit, in this dump or in an
+# earlier one.
+_IS_DOUBTFUL = "action = 'KEEP' AND NOT is_dated_before_commit AND coalesce(kept_with <> 'HIGH', true)"
+# For what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
+_IS_DATED_BY_PRODUCER = f"action IN ({', '.join(map(repr, map(str, DISCARDING)))}) AND NOT is_dated_before_coordinator"
+# HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
+_IS_WHOLE = (
+    f"{_IS_STATED} AND high_watermark IS NOT NULL AND timestamps_trusted"
+    " AND NOT coalesce(current.state = 'Ongoing', false)"
+)
+_CONFIDENCE = (
+    f"CASE WHEN action = '{Action.UNDETERMINED.value}' THEN '{Confidence.LOW.value}'"
+    f" WHEN {_RESTS_ON_TEXT} OR ({_IS_DOUBTFUL}) OR ({_IS_DATED_BY_PRODUCER})"
+    f" OR (action = '{Action.ABORT.value}' AND NOT ({_IS_WHOLE}))"
+    f" THEN '{Confidence.MEDIUM.value}'"
+    f" WHEN {_IS_STATED} THEN '{Confidence.HIGH.value}' ELSE '{Confidence.MEDIUM.value}' END"
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -111,11 +111,10 @@ def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
 
 def _batches_of(
     spark: SparkSession, options: DetectOptions, shared: dict[str, Any]
-) -> Callable[[DataFrame], DataFrame]:
+) -> Callable[[Collection[Mapping[str, Any]]], DataFrame]:
     """The transactional batches of some open transactions' producers: they are few, and so is what is read."""
 
-    def batches(wanted: DataFrame) -> DataFrame:
-        found = wanted.select("topic", "partition", "producer_id").collect()
+    def batches(found: Collection[Mapping[str, Any]]) -> DataFrame:
         if not found:
             return local_frame(spark, [], arrow_schema(BatchRow))
         partitions = sorted({f"{glob.escape(row['topic'])}-{row['partition']}" for row in found})

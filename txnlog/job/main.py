@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Detection, Facts, detect
@@ -33,7 +32,7 @@ from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
 from txnlog.sources.text import check_partition
 from txnlog.spark.session import starts_here
-from txnlog.spark.settle import settled
+from txnlog.spark.settle import settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS
 from txnlog.tables.layout import (
     OPEN_TRANSACTIONS,
@@ -82,7 +81,7 @@ def run_in(
             with steps.step("read and replay"):
                 found = facts_of(spark, options, dump, keep, coordinators, listing, ahead)
                 facts = _with_memory(found, store, clusters)
-                detection = detect(facts, _thresholds(options), settled, options.as_of)
+                detection = detect(facts, _thresholds(options), settled_together, options.as_of)
                 _check_times(options, detection)
                 _check_coordinators(options, detection)
             # What is written depends on what is there: no other job may come in between.
@@ -166,18 +165,16 @@ def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, Coor
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
     """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
-    undated = detection.times.where("as_of IS NULL").select("log_dir").head()
-    if undated is not None:
+    for log_dir in detection.undated:
         raise DumpError(
-            f"{options.dump}: nothing says when what is in {undated['log_dir']} was copied or printed: name it with"
+            f"{options.dump}: nothing says when what is in {log_dir} was copied or printed: name it with"
             f" --as-of, or as started in {MANIFEST}"
         )
 
 
 def _check_coordinators(options: DetectOptions, detection: Detection) -> None:
     """A wrong number of coordinator partitions would make missing ones invisible: the ids show where they belong."""
-    wrong = detection.clusters.where("size(contradicting_ids) > 0").head()
-    if wrong is not None:
+    for wrong in detection.contradicted:
         counts = wrong["possible_counts"] or []
         possible = f"; the ids allow {', '.join(map(str, counts[:5]))}" if counts else ""
         raise DumpError(
@@ -200,24 +197,11 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
 
 def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
     """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
-    seen = store.read(OPEN_TRANSACTIONS, clusters).withColumns(
-        {"seen_at": F.unix_millis("as_of"), "seen_until": F.unix_millis("copied_until")}
-    )
     return dataclasses.replace(
         facts,
-        remembered=store.read(TRANSACTIONAL_IDS, clusters).select("cluster", "producer_id", "transactional_id"),
-        sightings=seen.select(
-            *OPEN_TRANSACTIONS.key[:-1],
-            "batches",
-            "bytes",
-            "seen_at",
-            "seen_until",
-            "topic_id",
-            "action",
-            "reason",
-            "confidence",
-            "first_batch_leader_epoch",
-            "first_batch_crc",
+        remembered=store.read(TRANSACTIONAL_IDS, clusters),
+        sightings=store.read(OPEN_TRANSACTIONS, clusters).selectExpr(
+            "*", "unix_millis(as_of) AS seen_at", "unix_millis(copied_until) AS seen_until"
         ),
     )
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
-import uuid
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
-import txnlog
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator import producer_ids
 from txnlog.detection.copies import COPY
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.detection.proofs import CONTRADICTING
-from txnlog.job.latest_dump import as_of_range, input_digest, later_copies, options_text, write_snapshots
+from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
+from txnlog.job.runs import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
-from txnlog.spark.schema import arrow_schema, spark_schema
-from txnlog.spark.settle import local_frame, settled, settled_unless_empty
+from txnlog.spark.schema import arrow_schema
+from txnlog.spark.settle import Settled, local_frame, settled_together
 from txnlog.tables.changes import (
-    OPERATION,
-    UPSERT,
+    as_upserts,
     candidate_changes,
     instant,
     new_or_different,
     open_transaction_changes,
     open_transaction_rows,
+    rows_of_table,
 )
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
@@ -37,8 +34,14 @@ from txnlog.tables.layout import (
     TRANSACTIONAL_IDS,
     Table,
 )
-from txnlog.tables.rows import DumpFileTableRow, RunRow
+from txnlog.tables.rows import RunRow
 from txnlog.tables.store import Store
+
+# Of a copy: something says that it lacks the end of its log.
+_IS_CUT = (
+    "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
+    " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
+)
 
 
 def write_results(
@@ -53,140 +56,65 @@ def write_results(
     """Write all tables of a run; the rows of `runs`, one a cluster, as dictionaries."""
     with steps.step("write the verdicts"):
         store.await_tables()
-        found = settled(open_transaction_rows(detection.transactions))
-        _write_verdicts(store, clusters, found, detection)
+        later, existing = later_copies(store, clusters), store.read(OPEN_TRANSACTIONS, clusters)
+        found, covered = open_transaction_rows(detection.transactions), _covered(detection)
+        candidates = store.read(ABORT_CANDIDATES, clusters)
+        contradicting = [proof.name for proof in CONTRADICTING]
+        # All that is small and decides what is written, by one query.
+        transactions, to_abort, dated, runs, latest, states = settled_together(
+            open_transaction_changes(found, existing, covered),
+            candidate_changes(found, candidates, covered, later, contradicting),
+            latest_copies(detection, later),
+            of_clusters(facts, detection, found),
+            latest_runs(store, clusters),
+            with_states(store, clusters),
+        )
+        _merge(store, OPEN_TRANSACTIONS, transactions, clusters)
+        _merge(store, ABORT_CANDIDATES, to_abort, clusters)
     # Behind the verdicts: states are of the latest dump only, so that a disk that fills up leaves the ones before.
     # Most of a write is waiting, and these tables do not wait for one another.
     with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
-        states = beside.submit(write_snapshots, store, clusters, facts, detection, dataclasses.asdict(options))
-        owners = beside.submit(_write_owners, store, clusters, facts.transaction_states)
+        writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
+        if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
+            writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
         _write_dump_files(store, clusters, facts.dump_files, detection)
-        states.result()
-        owners.result()
+        for write in writes:
+            write.result()
     with steps.step("write the run"):
-        return _write_runs(store, options, _runs(facts, detection, found), started, steps)
+        rows = complete(runs.rows, options, started, steps)
+        _write_runs(store, runs.frame.sparkSession, rows)
+        return rows
 
 
-def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detection: Detection) -> None:
-    covered = settled(
-        detection.copies.join(detection.times, ["cluster", "broker", "log_dir"], "inner")
-        .withColumn("as_of", instant(F.col("as_of")))
-        .withColumn(
-            "is_cut",
-            F.expr(
-                "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
-                " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
-            ),
-        )
+def _covered(detection: Detection) -> DataFrame:
+    """The partitions of the dump, as `open_transaction_changes` and `candidate_changes` take them."""
+    return detection.copies.join(detection.times, ["cluster", "broker", "log_dir"], "inner").selectExpr(
+        "* EXCEPT (as_of)", f"{instant('as_of')} AS as_of", f"{_IS_CUT} AS is_cut"
     )
-    later = later_copies(store, clusters)
-    existing = store.read(OPEN_TRANSACTIONS, clusters)
-    _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
-    candidates = store.read(ABORT_CANDIDATES, clusters)
-    contradicting = [proof.name for proof in CONTRADICTING]
-    changes = candidate_changes(found, candidates, covered, later, contradicting)
-    _merge(store, ABORT_CANDIDATES, changes, clusters)
 
 
-def _merge(store: Store, table: Table, changes: DataFrame, clusters: list[str]) -> None:
+def _merge(store: Store, table: Table, changes: Settled, clusters: list[str]) -> None:
     """Write what changed; where nothing did, there is no commit."""
-    ready = settled_unless_empty(changes)
-    if ready is not None:
-        store.merge(table, ready, clusters)
+    if changes.rows.num_rows:
+        store.merge(table, changes.frame, clusters)
 
 
 def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:
-    chosen = detection.copies.select(*COPY, "chosen_because", F.lit(True).alias("copy_chosen"))
-    times = detection.times.select("cluster", "broker", "log_dir", instant(F.col("as_of")).alias("as_of"))
-    rows = (
-        files.where(F.col("cluster").isin(clusters))
-        .join(F.broadcast(times), ["cluster", "broker", "log_dir"], "inner")
-        .join(F.broadcast(chosen), [*COPY], "left")
-        .withColumn("copy_chosen", F.coalesce("copy_chosen", F.lit(False)))
-        .select([field.name for field in spark_schema(DumpFileTableRow).fields])
-    )
-    changes = new_or_different(rows, store.read(DUMP_FILES, clusters)).withColumn(OPERATION, F.lit(UPSERT))
-    if not changes.isEmpty():
-        store.merge(DUMP_FILES, changes, clusters)
+    chosen = detection.copies.selectExpr(*COPY, "chosen_because", "true AS copy_chosen")
+    times = detection.times.selectExpr("cluster", "broker", "log_dir", f"{instant('as_of')} AS as_of")
+    found = files.join(times, ["cluster", "broker", "log_dir"], "inner").join(chosen, [*COPY], "left")
+    rows = rows_of_table(DUMP_FILES, found, {"copy_chosen": "coalesce(copy_chosen, false)"})
+    changes = new_or_different(DUMP_FILES, rows, store.read(DUMP_FILES, clusters))
+    store.merge(DUMP_FILES, as_upserts(changes), clusters)
 
 
 def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
-    known = producer_ids(states).withColumn("known_since", instant(F.col("known_since"))).drop("born_at")
-    before = store.read(TRANSACTIONAL_IDS, clusters)
-    news = known.join(before, list(TRANSACTIONAL_IDS.key), "left_anti").withColumn(OPERATION, F.lit(UPSERT))
-    if not news.isEmpty():
-        store.merge(TRANSACTIONAL_IDS, news, clusters)
+    known = rows_of_table(TRANSACTIONAL_IDS, producer_ids(states), {"known_since": instant("known_since")})
+    news = known.join(store.read(TRANSACTIONAL_IDS, clusters), list(TRANSACTIONAL_IDS.key), "left_anti")
+    store.merge(TRANSACTIONAL_IDS, as_upserts(news), clusters)
 
 
-def _runs(facts: Facts, detection: Detection, found: DataFrame) -> DataFrame:
-    """What each cluster's row of `runs` says of input and result."""
-    inputs = (
-        facts.dump_files.where("cluster <> ''")
-        .groupBy("cluster")
-        .agg(
-            F.count("*").alias("files"),
-            F.sum("size_in_bytes").alias("bytes"),
-            F.sum("bytes_damaged").alias("bytes_damaged"),
-            input_digest().alias("input_digest"),
-        )
-    )
-    times = as_of_range(detection.times)
-    copies = detection.copies.groupBy("cluster").agg(F.count("*").alias("partitions"))
-    coordinators = detection.coverage.groupBy("cluster").agg(F.count("*").alias("coordinators"))
-    expected = (
-        facts.log_dirs.groupBy("cluster")
-        .agg(F.max("cluster_id").alias("cluster_id"))
-        .join(
-            detection.clusters.select("cluster", F.col("partition_count").cast("int").alias("coordinator_partitions")),
-            ["cluster"],
-            "left",
-        )
-    )
-    late = F.coalesce("late", F.lit(True))
-    results = found.groupBy("cluster").agg(
-        F.count("*").alias("open_transactions"),
-        F.count_if(late).alias("late_transactions"),
-        F.count_if(F.col("action") == "ABORT").alias("abort_candidates"),
-        F.count_if(F.col("action") == "UNDETERMINED").alias("undetermined"),
-        F.count_distinct(F.when(late, F.struct("topic", "partition"))).alias("partitions_with_late_transactions"),
-        F.max("open_for_ms").alias("longest_open_ms"),
-    )
-    joined = inputs
-    for part in (times, copies, coordinators, expected, results):
-        joined = joined.join(part, ["cluster"], "left")
-    # 0 where their number is not known: older tables take no null.
-    joined = joined.withColumn("coordinator_partitions", F.coalesce("coordinator_partitions", F.lit(0)))
-    missing = F.greatest(F.col("coordinator_partitions") - F.coalesce("coordinators", F.lit(0)), F.lit(0))
-    return joined.withColumn("coordinator_partitions_missing", missing.cast("int")).drop("coordinators")
-
-
-def _write_runs(
-    store: Store, options: DetectOptions, rows: DataFrame, started: datetime, steps: Steps
-) -> list[dict[str, object]]:
-    run_id = str(uuid.uuid4())
-    counts = (
-        "open_transactions",
-        "late_transactions",
-        "abort_candidates",
-        "undetermined",
-        "partitions_with_late_transactions",
-        "partitions",
-    )
-    complete: list[dict[str, object]] = [
-        row
-        | {name: row[name] or 0 for name in counts}
-        | {
-            "run_id": run_id,
-            "dump": options.dump,
-            "txnlog_version": txnlog.__version__,
-            "options": options_text(dataclasses.asdict(options)),
-            "started_at": started,
-            "finished_at": datetime.now(UTC),
-            "step_seconds": dict(steps.seconds),
-        }
-        for row in rows.toArrow().to_pylist()
-    ]
+def _write_runs(store: Store, spark: SparkSession, rows: list[dict[str, object]]) -> None:
     # Arrow takes a map as pairs.
-    pairs = [row | {"step_seconds": list(steps.seconds.items())} for row in complete]
-    store.append(RUNS, local_frame(rows.sparkSession, pairs, arrow_schema(RunRow)))
-    return complete
+    pairs = [row | {"step_seconds": list(dict(row["step_seconds"]).items())} for row in rows]  # type: ignore[call-overload]
+    store.append(RUNS, local_frame(spark, pairs, arrow_schema(RunRow)))

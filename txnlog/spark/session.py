@@ -69,8 +69,7 @@ SMALL_PLANS: Mapping[str, Setting] = {
     "spark.databricks.delta.snapshotPartitions": 1,
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # To send few rows to all tasks takes a query of its own, be it asked for or Spark's idea.
-    "spark.sql.optimizer.disableHints": True,
+    # To send few rows to all tasks takes a query of its own.
     "spark.sql.autoBroadcastJoinThreshold": -1,
     # Of each query Spark writes a description, which only its UI shows.
     "spark.sql.ui.explainMode": "simple",

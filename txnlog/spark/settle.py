@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -12,29 +13,50 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from txnlog.spark.session import is_small
 
 
+class Settled:
+    """A result that was computed: its rows in the driver, and from there as a local relation."""
+
+    def __init__(self, spark: SparkSession, rows: pa.Table, schema: StructType) -> None:
+        self.rows = rows
+        self._spark, self._schema = spark, schema
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows without their history."""
+        return frame_of(self._spark, self.rows.to_batches(), self.rows.schema, self._schema)
+
+
 def settled(frame: DataFrame) -> DataFrame:
     """The same rows as a local relation: computed once, through the driver, as Arrow.
 
     For results that are small by nature (copies of partitions, open transactions). Unlike `persist` and checkpoints
     it works on classic Spark, on Spark Connect and on Databricks serverless compute alike.
     """
-    return _as_frame(frame.sparkSession, *_rows(frame))
+    (only,) = settled_together(frame)
+    return only.frame
 
 
-def settled_unless_empty(frame: DataFrame) -> DataFrame | None:
-    """As `settled`; None where there are no rows, which takes no query of its own."""
-    rows, schema = _rows(frame)
-    return _as_frame(frame.sparkSession, rows, schema) if rows.num_rows else None
+def settled_together(*frames: DataFrame) -> list[Settled]:
+    """As `settled`, several frames by one query: a query takes time to plan and to start, however little it computes.
 
-
-def _rows(frame: DataFrame) -> tuple[pa.Table, StructType]:
+    Each frame is one column of structures of a union, which is null in the rows of the others.
+    """
     # Arrow refuses a null struct whose fields say that they are never null.
-    schema = nullable(frame.schema)
-    return frame.to(schema).toArrow(), schema
+    schemas = [nullable(frame.schema) for frame in frames]
+    columns = [f"_{number}" for number in range(len(frames))]
+    structs = [frame.selectExpr(f"struct(*) AS {name}") for frame, name in zip(frames, columns, strict=True)]
+    union = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), structs)
+    wanted = StructType([StructField(name, schema) for name, schema in zip(columns, schemas, strict=True)])
+    table = union.to(wanted).toArrow()
+    return [
+        Settled(frames[0].sparkSession, _rows(table.column(name)), schema)
+        for name, schema in zip(columns, schemas, strict=True)
+    ]
 
 
-def _as_frame(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
-    return frame_of(spark, rows.to_batches(), rows.schema, schema)
+def _rows(column: pa.ChunkedArray) -> pa.Table:
+    pieces = [pa.RecordBatch.from_struct_array(chunk.drop_null()) for chunk in column.chunks]
+    return pa.Table.from_batches(pieces, pa.schema(list(column.type)))
 
 
 def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> DataFrame:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.spark.schema import spark_schema
+from txnlog.spark.settle import nullable
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
 from txnlog.times import LATEST_MS
 
@@ -19,59 +21,48 @@ OPERATION = "_operation"
 UPSERT, DELETE = "upsert", "delete"
 
 
-def instant(milliseconds: Column) -> Column:
-    """A column of ms since 1970 as a timestamp; null for what no calendar holds."""
-    return F.when(milliseconds.between(0, LATEST_MS), F.timestamp_millis(milliseconds))
+def instant(milliseconds: str) -> str:
+    """Ms since 1970 as a timestamp, both SQL; null for what no calendar holds."""
+    return f"if({milliseconds} BETWEEN 0 AND {LATEST_MS}, timestamp_millis({milliseconds}), NULL)"
+
+
+def _evidence(field: str) -> str:
+    """A field of the coordinator's record that decided."""
+    of_commit = "'PrepareCommit'" if field == "state" else f"committed.{field}"
+    return (
+        f"CASE WHEN cause = 'MARKER_LOST_COMMIT' AND committed IS NOT NULL THEN {of_commit}"
+        f" WHEN cause = 'MARKER_LOST_ABORT' THEN listing.prepared.{field} ELSE current.{field} END"
+    )
+
+
+# What a column of `open_transactions` is of the detection's columns, where it has not its name.
+_OF_DETECTION = {
+    "transactional_id": "coalesce(transactional_id, remembered_id)",
+    "coordinator_epoch": "coalesce(last_marker.coordinator_epoch, snapshot_coordinator_epoch, -1)",
+    "start_timestamp": instant("first_timestamp"),
+    "last_timestamp": instant("last_timestamp"),
+    "last_activity": instant("last_activity"),
+    "as_of": instant("as_of"),
+    "copied_until": instant("copy_to"),
+    "held_back_since": instant("held_back_since"),
+    "open_for_ms": "age_ms",
+    "last_marker_type": f"nullif(last_marker.marker_type, '{NOT_PRINTED}')",
+    "last_marker_offset": "last_marker.base_offset",
+    "last_marker_epoch": "last_marker.producer_epoch",
+    "last_marker_file": "last_marker.file",
+    "last_marker_position": "last_marker.position",
+    "coordinator_state": "if(current.is_tombstone, 'Tombstone', current.state)",
+    "coordinator_state_epoch": "current.producer_epoch",
+    "evidence_state": _evidence("state"),
+    "evidence_offset": _evidence("offset"),
+    "evidence_file": _evidence("file"),
+    "evidence_position": _evidence("position"),
+}
 
 
 def open_transaction_rows(transactions: DataFrame) -> DataFrame:
     """Verdicts as rows of `open_transactions`."""
-    cause, commit = F.col("cause"), F.col("committed").isNotNull()
-
-    def evidence(field: str) -> Column:
-        of_commit = F.lit("PrepareCommit") if field == "state" else F.col(f"committed.{field}")
-        return (
-            F.when((cause == "MARKER_LOST_COMMIT") & commit, of_commit)
-            .when(cause == "MARKER_LOST_ABORT", F.col(f"listing.prepared.{field}"))
-            .otherwise(F.col(f"current.{field}"))
-        )
-
-    marker_epoch = F.coalesce("last_marker.coordinator_epoch", "snapshot_coordinator_epoch", F.lit(-1))
-    values = transactions.withColumns(
-        {
-            "owner": F.coalesce("transactional_id", "remembered_id"),
-            "coordinator_epoch": marker_epoch,
-            "start_time": instant(F.col("first_timestamp")),
-            "last_time": instant(F.col("last_timestamp")),
-            "activity_time": instant(F.col("last_activity")),
-            "as_of_time": instant(F.col("as_of")),
-            "copied_until": instant(F.col("copy_to")),
-            "since_time": instant(F.col("held_back_since")),
-            "last_marker_type": F.nullif(F.col("last_marker.marker_type"), F.lit(NOT_PRINTED)),
-            "last_marker_offset": F.col("last_marker.base_offset"),
-            "last_marker_epoch": F.col("last_marker.producer_epoch"),
-            "last_marker_file": F.col("last_marker.file"),
-            "last_marker_position": F.col("last_marker.position"),
-            "coordinator_state": F.when(F.col("current.is_tombstone"), F.lit("Tombstone")).otherwise(
-                F.col("current.state")
-            ),
-            "coordinator_state_epoch": F.col("current.producer_epoch"),
-            "evidence_state": evidence("state"),
-            "evidence_offset": evidence("offset"),
-            "evidence_file": evidence("file"),
-            "evidence_position": evidence("position"),
-            "open_for_ms": F.col("age_ms"),
-        }
-    )
-    renamed = {
-        "transactional_id": "owner",
-        "start_timestamp": "start_time",
-        "last_timestamp": "last_time",
-        "last_activity": "activity_time",
-        "as_of": "as_of_time",
-        "held_back_since": "since_time",
-    }
-    return values.select(*table_columns(OPEN_TRANSACTIONS, {name: F.col(of) for name, of in renamed.items()}))
+    return rows_of_table(OPEN_TRANSACTIONS, transactions, _OF_DETECTION)
 
 
 def open_transaction_changes(found: DataFrame, existing: DataFrame, covered: DataFrame) -> DataFrame:
@@ -79,18 +70,53 @@ def open_transaction_changes(found: DataFrame, existing: DataFrame, covered: Dat
 
     `covered` has the partitions of this dump with their `as_of`.
     """
-    same = [F.col(name) for name in (*TRANSACTION, "as_of")]
     gone = (
-        existing.join(covered.select(*PARTITION, "as_of"), [*PARTITION, "as_of"], "left_semi")
-        .join(found.select(*same), [*TRANSACTION, "as_of"], "left_anti")
-        .withColumn(OPERATION, F.lit(DELETE))
+        existing.join(covered, [*PARTITION, "as_of"], "left_semi")
+        .join(found, [*OPEN_TRANSACTIONS.key], "left_anti")
+        .selectExpr("*", f"'{DELETE}' AS {OPERATION}")
     )
-    return new_or_different(found, existing).withColumn(OPERATION, F.lit(UPSERT)).unionByName(gone)
+    return as_upserts(new_or_different(OPEN_TRANSACTIONS, found, existing)).unionByName(gone)
 
 
-def new_or_different(found: DataFrame, existing: DataFrame) -> DataFrame:
-    """The rows of `found` that are not in `existing` to the letter."""
-    return found.exceptAll(existing.select(found.columns))
+def as_upserts(rows: DataFrame) -> DataFrame:
+    """Rows of a table as changes."""
+    return rows.selectExpr("*", f"'{UPSERT}' AS {OPERATION}")
+
+
+def new_or_different(table: Table, found: DataFrame, existing: DataFrame) -> DataFrame:
+    """The rows of `found` that are not in `existing` to the letter; both are rows of the table."""
+    names = [field.name for field in columns_of(table)]
+    has_key = " AND ".join(f"f.{name} = e.{name}" for name in table.key)
+    same = " AND ".join(f"f.{name} <=> e.{name}" for name in names if name not in table.key)
+    return found.alias("f").join(existing.alias("e"), F.expr(f"{has_key} AND {same}"), "left_anti")
+
+
+# Of a row of `abort_candidates` that is confirmed: what differs from the row of `open_transactions`.
+_CONFIRMED = {
+    "status": "'OPEN'",
+    "judged_by": f"{RULES_GENERATION}",
+    "detected_at": "least(coalesce(detected_at, as_of), as_of)",
+    "resolution": "CAST(NULL AS string)",
+    "resolved_at": "CAST(NULL AS timestamp)",
+}
+# Why a candidate is resolved: null where it is not.
+_RESOLUTION = """CASE
+    WHEN coalesce(topic_id <> new_topic_id, false) THEN 'the topic was deleted and created anew'
+    WHEN new_action IS NULL AND coalesce(
+        NOT is_cut AND new_log_end_offset IS NOT NULL AND new_log_end_offset > start_offset
+        AND coalesce(damaged_to, 0) <= start_offset
+        AND coalesce(gap_to, 0) <= start_offset
+        AND (first_base_offset <= start_offset OR snapshot_offset IS NOT NULL), false) THEN 'no longer open'
+    WHEN new_action NOT IN ('ABORT', 'UNDETERMINED') THEN concat('withdrawn: now ', new_cause, ', ', new_action)
+    WHEN new_action = 'UNDETERMINED' AND new_crc <> first_batch_crc
+        THEN concat('withdrawn: another transaction starts there, ', new_cause, ', UNDETERMINED')
+    WHEN new_action = 'UNDETERMINED' AND is_contradicted
+        THEN concat('withdrawn: something speaks against it, ', new_cause, ', UNDETERMINED')
+    -- The proofs of a candidate are of the batches that it was judged by.
+    WHEN new_action = 'UNDETERMINED' AND (new_batches <> batches OR new_bytes <> bytes)
+        THEN concat('withdrawn: written to since, now ', new_cause, ', UNDETERMINED')
+END"""
+_RESOLVED = {"status": "'RESOLVED'", "resolution": "why", "resolved_at": "new_as_of"}
 
 
 def candidate_changes(
@@ -107,92 +133,56 @@ def candidate_changes(
     verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that lacks a proof of `contradicting` or is of
     another first batch or of more batches; never by a dump that is older or that covers less.
     """
-    before = existing.select(*TRANSACTION, F.col("as_of").alias("seen_as_of"), "detected_at", "resolved_at")
+    before = existing.selectExpr(*TRANSACTION, "as_of AS seen_as_of", "detected_at", "resolved_at")
     current = found.where("action = 'ABORT'").join(before, [*TRANSACTION], "left").join(later, [*PARTITION], "left")
-    is_news = F.expr(
+    is_news = (
         "if(seen_as_of IS NULL, coalesce(as_of >= later_as_of, true),"
         " as_of >= seen_as_of AND coalesce(as_of > resolved_at, true))"
     )
-    detected = F.least(F.coalesce("detected_at", "as_of"), "as_of")
-    confirmed = (
-        current.where(is_news)
-        .withColumn("status", F.lit("OPEN"))
-        .withColumn("judged_by", F.lit(RULES_GENERATION))
-        .withColumn("detected_at", detected)
-        .withColumn("resolution", F.lit(None).cast("string"))
-        .withColumn("resolved_at", F.lit(None).cast("timestamp"))
-        .select(*table_columns(ABORT_CANDIDATES, {}))
-    )
-    open_ones = existing.where("status = 'OPEN'")
-    resolved = _resolved(open_ones, found, covered, contradicting).select(*table_columns(ABORT_CANDIDATES, {}))
-    return new_or_different(confirmed.unionByName(resolved), existing).withColumn(OPERATION, F.lit(UPSERT))
+    confirmed = rows_of_table(ABORT_CANDIDATES, current.where(is_news), _CONFIRMED)
+    resolved = _resolved(existing.where("status = 'OPEN'"), found, covered, contradicting)
+    return as_upserts(new_or_different(ABORT_CANDIDATES, confirmed.unionByName(resolved), existing))
 
 
 def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicting: Collection[str]) -> DataFrame:
-    verdicts = found.select(
+    verdicts = found.selectExpr(
         *TRANSACTION,
-        F.col("action").alias("new_action"),
-        F.col("cause").alias("new_cause"),
-        F.struct("batches", "bytes").alias("new_size"),
-        F.col("first_batch_crc").alias("new_crc"),
-        F.col("lacking").isin(*contradicting).alias("is_contradicted"),
+        "action AS new_action",
+        "cause AS new_cause",
+        "batches AS new_batches",
+        "bytes AS new_bytes",
+        "first_batch_crc AS new_crc",
+        f"lacking IN ({', '.join(map(repr, contradicting))}) AS is_contradicted",
     )
-    seen = covered.select(
+    seen = covered.selectExpr(
         *PARTITION,
-        F.col("as_of").alias("new_as_of"),
-        F.col("topic_id").alias("new_topic_id"),
-        F.expr("NOT is_cut AND log_end_offset IS NOT NULL").alias("has_end"),
-        F.col("log_end_offset").alias("new_log_end_offset"),
-        "first_base_offset",
-        "damaged_to",
-        "gap_to",
-        "snapshot_offset",
+        "as_of AS new_as_of",
+        "topic_id AS new_topic_id",
+        "log_end_offset AS new_log_end_offset",
+        *("is_cut", "first_base_offset", "damaged_to", "gap_to", "snapshot_offset"),
     )
-    recreated = F.coalesce(F.col("topic_id") != F.col("new_topic_id"), F.lit(False))
-    shown_whole = F.coalesce(
-        F.expr(
-            "has_end AND new_log_end_offset > start_offset AND coalesce(damaged_to, 0) <= start_offset"
-            " AND coalesce(gap_to, 0) <= start_offset"
-            " AND (first_base_offset <= start_offset OR snapshot_offset IS NOT NULL)"
-        ),
-        F.lit(False),
-    )
-    resolution = (
-        F.when(recreated, F.lit("the topic was deleted and created anew"))
-        .when(F.col("new_action").isNull() & shown_whole, F.lit("no longer open"))
-        .when(
-            F.col("new_action").isNotNull() & ~F.col("new_action").isin("ABORT", "UNDETERMINED"),
-            F.concat(F.lit("withdrawn: now "), F.col("new_cause"), F.lit(", "), F.col("new_action")),
-        )
-        .when(
-            (F.col("new_action") == "UNDETERMINED") & (F.col("new_crc") != F.col("first_batch_crc")),
-            F.concat(
-                F.lit("withdrawn: another transaction starts there, "), F.col("new_cause"), F.lit(", UNDETERMINED")
-            ),
-        )
-        .when(
-            F.expr("new_action = 'UNDETERMINED' AND is_contradicted"),
-            F.concat(F.lit("withdrawn: something speaks against it, "), F.col("new_cause"), F.lit(", UNDETERMINED")),
-        )
-        # The proofs of a candidate are of the batches that it was judged by.
-        .when(
-            (F.col("new_action") == "UNDETERMINED") & (F.col("new_size") != F.struct("batches", "bytes")),
-            F.concat(F.lit("withdrawn: written to since, now "), F.col("new_cause"), F.lit(", UNDETERMINED")),
-        )
-    )
-    return (
+    resolved = (
         candidates.join(seen, [*PARTITION], "inner")
         .where("new_as_of >= as_of")
         .join(verdicts, [*TRANSACTION], "left")
-        .withColumn("resolution", resolution)
-        .where("resolution IS NOT NULL")
-        .withColumn("status", F.lit("RESOLVED"))
-        .withColumn("resolved_at", F.col("new_as_of"))
+        .selectExpr("*", f"{_RESOLUTION} AS why")
+        .where("why IS NOT NULL")
     )
+    return rows_of_table(ABORT_CANDIDATES, resolved, _RESOLVED)
 
 
-def table_columns(table: Table, values: Mapping[str, Column]) -> list[Column]:
-    """Exactly the table's columns, in its order and of its types; `values` has those that are not there by name."""
-    return [
-        values.get(field.name, F.col(field.name)).cast(field.wire.ddl).alias(field.name) for field in columns_of(table)
-    ]
+def rows_of_table(table: Table, frame: DataFrame, values: Mapping[str, str]) -> DataFrame:
+    """Exactly the table's columns, in its order and of its types; `values` has the SQL of those not there by name."""
+    there = frame.columns
+    replaced = ", ".join(name for name in there if name in values)
+    kept = f"* EXCEPT ({replaced})" if replaced else "*"
+    return of_table(table, frame.selectExpr(kept, *(f"{value} AS {name}" for name, value in values.items())))
+
+
+def of_table(table: Table, rows: DataFrame) -> DataFrame:
+    """The columns of the table. What may not be null is Delta's to check, row by row."""
+    # `to` would make a column of nulls of one that is missing.
+    missing = {field.name for field in columns_of(table)} - set(rows.columns)
+    if missing:
+        raise ValueError(f"rows of {table.name} without {', '.join(sorted(missing))}")
+    return rows.to(nullable(spark_schema(table.row)))

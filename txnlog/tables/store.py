@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+from pathlib import Path
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 import txnlog
 from txnlog.errors import TableError
-from txnlog.spark.schema import arrow_schema, spark_schema
-from txnlog.spark.settle import nullable
 from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
-from txnlog.tables.changes import DELETE, OPERATION
+from txnlog.tables.changes import DELETE, OPERATION, of_table
 from txnlog.tables.layout import (
     CHECK,
     TABLES,
@@ -39,6 +36,7 @@ _CONCURRENT = (
     "ConcurrentDelete",
     "MetadataChanged",
 )
+_NOT_THERE = ("NOT_FOUND", "doesn't exist", "NOT_EXIST", "is not a Delta table")
 _ALREADY_DONE = ("already exists", "DELTA_CONSTRAINT_ALREADY_EXISTS")
 
 
@@ -87,32 +85,21 @@ class Store:
         """The rows of some clusters."""
         if table.name in self._empty:
             # So Spark knows while it plans that there are none, and leaves out what would be done with them.
-            return self._spark.createDataFrame(arrow_schema(table.row).empty_table(), spark_schema(table.row))
-        return self._rows(table).where(F.col("cluster").isin(clusters))
-
-    def _rows(self, table: Table) -> DataFrame:
-        return self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}")
+            columns = ", ".join(f"CAST(NULL AS {each.wire.ddl}) AS {each.name}" for each in columns_of(table))
+            return self._spark.sql(f"SELECT {columns} WHERE false")
+        return self._spark.table(self.root.sql_name(table)).where(of_clusters(clusters))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
-        # What may not be null is Delta's to check, row by row.
-        ordered = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
-        names = ", ".join(f"`{name}`" for name in ordered.columns)
-        self._write(table, f"INSERT INTO {self.root.sql_name(table)} ({names}) SELECT * FROM ", ordered, "")
+        self._save(table, of_table(table, rows).write.format("delta").mode("append"))
 
     def overwrite(self, table: Table, rows: DataFrame, clusters: list[str]) -> None:
         """Put these rows in the place of all rows of some clusters."""
         if table.name in self._empty:
             self.append(table, rows)
             return
-        typed = rows.select([field.name for field in columns_of(table)]).to(nullable(spark_schema(table.row)))
-        # As text: of a condition Delta makes SQL again, in which Spark puts a value for ${a variable}.
-        of_clusters = f"cluster IN ({', '.join(map(literal, clusters))})"
-        writer = typed.write.format("delta").mode("overwrite").option("replaceWhere", of_clusters)
-        if self.root.is_schema:
-            self._run(table, lambda: writer.saveAsTable(self.root.sql_name(table)))
-        else:
-            self._run(table, lambda: writer.save(self.root.path_of(table)))
+        writer = of_table(table, rows).write.format("delta").mode("overwrite")
+        self._save(table, writer.option("replaceWhere", of_clusters(clusters)))
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
         """Carry out changes: rows of the table and an `OPERATION` each; a key stands in them once.
@@ -121,31 +108,30 @@ class Store:
         """
         if table.name in self._empty:
             # A merge takes five times as long.
-            self.append(table, changes.where(F.col(OPERATION) != DELETE))
+            self.append(table, changes.where(f"{OPERATION} <> '{DELETE}'"))
             return
         names = [field.name for field in columns_of(table)]
-        literals = ", ".join(map(literal, clusters))
-        on = " AND ".join([f"target.cluster IN ({literals})", *(f"target.{k} = source.{k}" for k in table.key)])
+        on = " AND ".join([f"target.{of_clusters(clusters)}", *(f"target.{k} = source.{k}" for k in table.key)])
         assignments = ", ".join(f"target.`{name}` = source.`{name}`" for name in names)
         columns, values = (
             ", ".join(f"`{name}`" for name in names),
             ", ".join(f"source.`{name}`" for name in names),
         )
-        self._write(
-            table,
-            f"MERGE INTO {self.root.sql_name(table)} AS target USING ",
-            changes,
-            f" AS source ON {on}"
+        # Names of clusters and places may have braces, which PySpark takes for the names of frames.
+        target, on = (text.replace("{", "{{").replace("}", "}}") for text in (self.root.sql_name(table), on))
+        sql = (
+            f"MERGE INTO {target} AS target USING {{changes}} AS source ON {on}"
             f" WHEN MATCHED AND source.{OPERATION} = '{DELETE}' THEN DELETE"
             f" WHEN MATCHED THEN UPDATE SET {assignments}"
-            f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})",
+            f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
         )
+        self._run(table, lambda: self._spark.sql(sql, changes=changes))
 
-    def _write(self, table: Table, before: str, rows: DataFrame, after: str) -> None:
-        """Run a statement with rows in its middle."""
-        # Names of clusters and places may have braces, which PySpark takes for the names of frames.
-        sql = before.replace("{", "{{").replace("}", "}}") + "{rows}" + after.replace("{", "{{").replace("}", "}}")
-        self._run(table, lambda: self._spark.sql(sql, rows=rows))
+    def _save(self, table: Table, writer: DataFrameWriter) -> None:
+        if self.root.is_schema:
+            self._run(table, lambda: writer.saveAsTable(self.root.sql_name(table)))
+        else:
+            self._run(table, lambda: writer.save(self.root.path_of(table)))
 
     def _run(self, table: Table, action: Callable[[], object]) -> None:
         try:
@@ -186,14 +172,18 @@ class Store:
 
     def _columns(self, table: Table) -> dict[str, str] | None:
         """Names and types of the table as it stands; None where there is none."""
+        name = self.root.sql_name(table)
+        # Who keeps others out of a folder can see for himself: Spark says what is missing in a page of exceptions.
+        if self._is_only_writer and not Path(self.root.path_of(table), "_delta_log").is_dir():
+            return None
         try:
-            schema = self._spark.sql(f"SELECT * FROM {self.root.sql_name(table)}").schema
-        except AnalysisException as error:
-            if any(
-                words in str(error) for words in ("NOT_FOUND", "doesn't exist", "NOT_EXIST", "is not a Delta table")
-            ):
+            if not self._spark.catalog.tableExists(name):
                 return None
-            raise TableError(f"{self.root.sql_name(table)}: {cause_of(error)}") from error
+            schema = self._spark.table(name).schema
+        except SPARK_ERRORS as error:
+            if any(words in str(error) for words in _NOT_THERE):
+                return None
+            raise TableError(f"{name}: {cause_of(error)}") from error
         return {field.name: field.dataType.simpleString() for field in schema.fields}
 
     def _missing(self, table: Table, found: dict[str, str]) -> list[str]:
@@ -215,6 +205,11 @@ class Store:
                 f" {', '.join(troubles)}; upgrade txnlog, or write to a new place: nothing was changed"
             )
         return missing
+
+
+def of_clusters(clusters: Iterable[str]) -> str:
+    """The rows of some clusters, as SQL: of a condition Delta makes a text again, in which ${a name} is a variable."""
+    return f"cluster IN ({', '.join(map(literal, clusters))})"
 
 
 def _with_retries(action: Callable[[], object]) -> None:

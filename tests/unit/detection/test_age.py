@@ -90,7 +90,7 @@ COMPACTED = [
          "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)", coordinators=2, want=(False, "COORDINATOR_UNKNOWN")),
 ]  # fmt: skip
 # What a verdict adds, and a second one replaces.
-JUDGED = ("verdict", "cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+JUDGED = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
 CASES = [*LATE, *STUCK, *CLOCKS, *CONFIDENCE, *COMPACTED]
 
 

@@ -11,6 +11,7 @@ from tests.detection_cases import Case, facts
 from tests.logs_in_words import instant
 from txnlog.detection.copies import chosen_copies, partition_copies
 from txnlog.detection.producers import producer_states
+from txnlog.detection.replay import open_transactions
 
 PRODUCERS = [
     Case("an open transaction starts at its first batch", "data(0)@100 data(1)@101",
@@ -33,7 +34,8 @@ PRODUCERS = [
 def states(spark: SparkSession) -> dict[str, dict[str, Any]]:
     dump = facts(spark, PRODUCERS)
     copies = chosen_copies(partition_copies(dump.dump_files, dump.checkpoints))
-    found = producer_states(dump.runs, dump.producer_snapshots, copies).collect()
+    opened = open_transactions(dump.runs, dump.producer_snapshots, copies)
+    found = producer_states(dump.runs, dump.producer_snapshots, copies, opened).collect()
     return {row["cluster"]: row.asDict() for row in found}
 
 

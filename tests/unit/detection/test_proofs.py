@@ -12,12 +12,12 @@ from tests.unit.detection.test_attacks import CASES as ATTACKS
 from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
 from txnlog.detection.causes import DISCARDING, Action
-from txnlog.detection.proofs import PROOFS, TRANSACTION_IS_WHOLE
+from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import Thresholds, with_verdicts
 
 CASES = [*ATTACKS, *CAUSES, *DANGERS]
-JUDGED = ("verdict", "cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+JUDGED = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
 
 
 def test_each_discarding_rule_needs_proofs_and_is_reached_by_a_case(found: Found) -> None:
@@ -57,7 +57,4 @@ def _names() -> list[str]:
 
 def _without(judged: DataFrame, name: str, value: str) -> DataFrame:
     marked = judged.withColumn("broken", F.lit(name))
-    if name == TRANSACTION_IS_WHOLE.name:
-        others = F.array(F.lit("payments-0")) if value == "false" else F.lit(None).cast("array<string>")
-        return marked.withColumn("unproved_partitions", others)
     return marked.withColumn(name, F.expr(f"cast({value} AS boolean)"))

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from txnlog.spark.settle import frame_of, local_frame, settled, settled_unless_empty
+from tests.executions import last_execution
+from txnlog.spark.settle import frame_of, local_frame, settled, settled_together
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -46,18 +47,22 @@ def test_rows_of_python_are_rows_of_spark(spark: SparkSession) -> None:
     assert local_frame(spark, [], SCHEMA).collect() == []
 
 
-def test_of_few_rows_nothing_is_exchanged_or_sent_to_all(spark: SparkSession) -> None:
+def test_of_few_rows_nothing_is_exchanged(spark: SparkSession) -> None:
     ones, twos = (frame_of(spark, pieces((2, 1)), SCHEMA) for _ in range(2))
     order = Window.partitionBy("number").orderBy("number")
-    found = ones.join(F.broadcast(twos), ["number"], "left").groupBy("number").agg(F.count("*").alias("count"))
+    found = ones.join(twos, ["number"], "left").groupBy("number").agg(F.count("*").alias("count"))
     ranked = found.withColumn("rank", F.row_number().over(order))
     assert "Exchange" not in ranked._jdf.queryExecution().executedPlan().toString()
     assert sorted(tuple(row) for row in ranked.collect()) == [(0, 1, 1), (1, 1, 1), (2, 1, 1)]
 
 
-def test_whether_there_are_rows_is_known_without_a_query(spark: SparkSession) -> None:
-    frame = spark.range(3)
-    assert settled_unless_empty(frame.where("id > 5")) is None
-    some = settled_unless_empty(frame.where("id > 1"))
-    assert some is not None
-    assert [row.id for row in some.collect()] == [2]
+def test_several_frames_are_settled_by_one_query_each_with_its_own_rows(spark: SparkSession) -> None:
+    numbers = spark.range(0, 9, 1, 3)
+    nothing = numbers.selectExpr("struct(id AS one, CAST(NULL AS string) AS none) AS pair").where("pair.one > 9")
+    before = last_execution(spark)
+    first, second, third = settled_together(numbers.where("id > 6"), nothing, numbers.selectExpr("id", "NULL AS n"))
+    assert last_execution(spark) == before + 2
+    assert (first.rows.to_pylist(), second.rows.to_pylist()) == ([{"id": 7}, {"id": 8}], [])
+    assert sorted(row.id for row in first.frame.collect()) == [7, 8]
+    assert (second.frame.collect(), second.frame.columns) == ([], ["pair"])
+    assert sorted((row.id, row.n) for row in third.frame.collect()) == [(number, None) for number in range(9)]

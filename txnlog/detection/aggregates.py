@@ -1,0 +1,19 @@
+"""Aggregates as SQL: Java reads a text at once; of a column that Python puts together each part is a message."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+
+def summed(frame: DataFrame, keys: tuple[str, ...], *aggregates: str) -> DataFrame:
+    """One row for each combination of the keys, with what the aggregates say: each is Spark SQL with a name."""
+    return frame.groupBy(*_columns(frame.sparkSession, keys)).agg(*map(F.expr, aggregates))
+
+
+@cache
+def _columns(_: SparkSession, names: tuple[str, ...]) -> list[Column]:
+    """Columns by name: those of one frame are those of any other."""
+    return [F.col(name) for name in names]
