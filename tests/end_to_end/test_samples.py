@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from tests.writer import ABORT, marker
+from tests.writer import ABORT, copied_at, marker
 from txnlog.config import detect_options
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
@@ -106,7 +107,7 @@ def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(
     """Its broker was copied minutes after the coordinators, and no broker dated what is behind its data."""
     where = "cluster = 'sample-3.5.2-torn' AND topic = 'late-write' AND partition = 1"
     (undated,) = rows(tables, OPEN_TRANSACTIONS, where)
-    assert (undated["cause"], undated["lacking"]) == ("SKEW", "coordinator_is_newer")
+    assert (undated["cause"], undated["lacking"]) == ("SKEW", "as_of_is_confirmed")
     dump = tmp_path / "dump"
     shutil.copytree(SAMPLES / "kafka-3.5.2-torn", dump / "kafka-3.5.2-torn")
     modified = int(undated["last_timestamp"].timestamp() * 1000)
@@ -114,6 +115,7 @@ def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(
     files = [(path.relative_to(log_dir), path.stat().st_size) for path in log_dir.glob("late-write-1/*")]
     listing = "".join(f"{path}\t{size}\t{modified}\n" for path, size in files)
     (log_dir / "listing.tsv").write_text(f"# begun\t{modified}\n{listing}")
+    copied_at(log_dir, int(undated["as_of"].timestamp() * 1000))
     (row,) = rows(detected(spark, dump, tmp_path / "tables"), OPEN_TRANSACTIONS, where)
     assert (row["cause"], row["action"]) == ("LATE_WRITE_AFTER_END", "ABORT")
 
@@ -289,6 +291,8 @@ def later_night(
     segment = dump / "broker-1" / "late-write-0" / "00000000000000000000.log"
     with segment.open("ab") as log:
         log.write(marker(6, producer_id=1011, producer_epoch=0, kind=ABORT))
+    for log_dir in dump.glob("broker-*"):
+        copied_at(log_dir, int(datetime(2026, 11, 22, 9, 39, tzinfo=UTC).timestamp() * 1000))
     return detected(spark, dump, Path(tables.text))
 
 
@@ -302,7 +306,7 @@ def test_a_later_dump_resolves_what_it_shows_ended(later_night: Root) -> None:
 def test_a_dump_that_covers_less_resolves_nothing_outside_itself(later_night: Root) -> None:
     rest = rows(later_night, ABORT_CANDIDATES, "cluster = 'sample-3.5.2' AND NOT (producer_id = 1011)"
                 " AND detected_at < '2026-11-22'")  # fmt: skip
-    assert len(rest) == 10
+    assert len(rest) == 9
     assert {row["status"] for row in rest} == {"OPEN"}
     others = rows(later_night, ABORT_CANDIDATES, "cluster <> 'sample-3.5.2' AND status <> 'OPEN'")
     assert others == []

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
-from tests.writer import ABORT, NOW, batch, data, marker, put, segment
+from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.detection import pipeline
 from txnlog.detection.pipeline import detect
@@ -28,6 +28,8 @@ transaction_state_partitions = 1
 started = "2023-11-14T23:13:20Z"
 ended = "2023-11-14T23:13:21Z"
 """
+# What the manifest states, in ms.
+AS_OF = 1_700_003_600_000
 BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
 # More than is read in the driver.
 BATCHES = 80_000
@@ -81,6 +83,7 @@ def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
     }
     lines = "".join(f"{name.rpartition('-')[0]} {name.rpartition('-')[2]} {end}\n" for name, end in ends.items())
     put(log_dir / "replication-offset-checkpoint", f"0\n{len(ends)}\n{lines}")
+    copied_at(log_dir, AS_OF)
 
 
 def short_transactions() -> list[bytes]:

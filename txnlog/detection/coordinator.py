@@ -53,13 +53,14 @@ def coordinator_coverage(
 
     `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
     itself is missing, or copies disagree (`copies_disagree`). `whole_from` is the time (ms) from which on that holds,
-    0 where the log is whole from its start: the later one of what the first such record says and of its batch, as a
-    Complete* record carries the time of its preparation (`TransactionMetadata.prepareComplete`), possibly long before
-    it was appended. `certain_from_offset`: an id's record from there on is its current state, and no damage hides a
-    later one. `gapless_from_offset`: no offset is missing from there on; `are_listed`: a listing shows that no segment
+    0 where the log is whole from its start and that is of its first epoch: the later one of what the first such record
+    says and of its batch, as a Complete* record carries the time of its preparation
+    (`TransactionMetadata.prepareComplete`), possibly long before it was appended. `certain_from_offset`: an id's record
+    from there on is its current state, and no damage hides a later one. `gapless_from_offset`: no offset is missing
+    from there on; `are_listed`: a listing shows that no segment
     is missing below; `others_reach`: another copy has something from there on. `coordinator_as_of` and
     `coordinator_copy_from` (ms) are no later than the last record of a partition of which fewer brokers have a copy
-    than of another.
+    than of another, and of any other no later than the first of its copies or its last record.
     """
     # A copy without an end is one that could not be opened: missing.
     logs = copies.where((F.col("topic") == TRANSACTION_STATE) & F.col("log_end_offset").isNotNull()).withColumnRenamed(
@@ -71,7 +72,10 @@ def coordinator_coverage(
     )
     # The leader may be missing among them, and a follower that had fallen behind proves what it has and nothing more.
     may_lack_leader = F.col("brokers") < F.max("brokers").over(Window.partitionBy("cluster"))
-    proven_to = F.when(may_lack_leader, F.coalesce("latest_record", F.lit(0)))
+    # A follower that is copied after its leader may have what it had fetched before: so the earliest copy counts.
+    latest = F.coalesce("latest_record", F.lit(0))
+    copied_since = F.greatest(F.when(~may_lack_leader, F.col("coordinator_since")), latest)
+    shown_since = F.greatest(F.when(~may_lack_leader, F.least("shown_since", "coordinator_since")), latest)
     end_is_missing = F.expr(
         f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
         " OR (high_watermark IS NULL AND NOT is_text)"
@@ -100,11 +104,11 @@ def coordinator_coverage(
             F.col("history_from").alias("gapless_from_offset"),
             "are_listed",
             "others_reach",
-            F.least("shown_as_of", proven_to).alias("coordinator_as_of"),
+            F.least("shown_as_of", shown_since).alias("coordinator_as_of"),
             F.col("as_of_is_plausible").alias("coordinator_as_of_is_plausible"),
             F.col("is_text").alias("coordinator_is_text"),
             F.coalesce("copies_disagree", F.lit(False)).alias("copies_disagree"),
-            F.least("copy_from", proven_to).alias("coordinator_copy_from"),
+            F.least("copy_from", copied_since).alias("coordinator_copy_from"),
             F.col("copy_to").alias("coordinator_copy_to"),
         )
     )
@@ -112,10 +116,12 @@ def coordinator_coverage(
         states.join(F.broadcast(coverage.select(*PLACE, "whole_from_offset")), [*PLACE], "inner")
         .where("offset >= whole_from_offset AND last_update_timestamp IS NOT NULL")
         .groupBy(*PLACE)
-        .agg(F.min_by(written(), "offset").alias("first_time"))
+        .agg(F.min_by(written(), "offset").alias("first_time"), F.min_by("coordinator_epoch", "offset").alias("first"))
     )
-    whole_from = F.when(F.col("whole_from_offset") == 0, F.lit(0)).otherwise(F.col("first_time"))
-    return coverage.join(first, [*PLACE], "left").withColumn("whole_from", whole_from).drop("first_time")
+    # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first epoch.
+    is_all = F.expr("whole_from_offset = 0 AND (first_time IS NULL OR coalesce(first = 0, false))")
+    whole_from = F.when(is_all, F.lit(0)).otherwise(F.col("first_time"))
+    return coverage.join(first, [*PLACE], "left").withColumn("whole_from", whole_from).drop("first_time", "first")
 
 
 def producer_ids(states: DataFrame) -> DataFrame:

@@ -22,6 +22,11 @@ LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset"
 )
+# Of a chosen copy: nothing of the log is missing below it, whatever the broker still had when it was copied.
+STARTS_WITH_LOG = (
+    "(first_base_offset = 0 OR epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
+    " AND NOT lowest_base_offset < first_base_offset"
+)
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
@@ -56,8 +61,13 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     )
 
 
-def chosen_copies(copies: DataFrame) -> DataFrame:
-    """One row per partition: the copy that is believed, why, and how far the others reach."""
+def chosen_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
+    """One row per partition: the copy that is believed, why, and how far the others reach.
+
+    `copied_since` and `shown_since` (ms) are `copy_from` and `shown_as_of` of the copy that was taken first, and
+    `coordinator_since` its `coordinator_from` (`copy_times`). Which copy is the leader's is not known: what the
+    believed one has may be what its follower had fetched long before it was copied.
+    """
     ranked = Window.partitionBy(*PARTITION).orderBy(
         "is_text",
         F.col("last_leader_epoch").desc_nulls_last(),
@@ -67,8 +77,18 @@ def chosen_copies(copies: DataFrame) -> DataFrame:
         "log_dir",
     )
     everything = Window.partitionBy(*PARTITION)
+    taken = times.select("cluster", "broker", "log_dir", "copy_from", "shown_as_of", "coordinator_from")
     return (
-        copies.withColumn("rank", F.row_number().over(ranked))
+        copies.join(F.broadcast(taken), ["cluster", "broker", "log_dir"], "left")
+        .withColumns(
+            {
+                "copied_since": F.min("copy_from").over(everything),
+                "shown_since": F.min("shown_as_of").over(everything),
+                "coordinator_since": F.min("coordinator_from").over(everything),
+            }
+        )
+        .drop("copy_from", "shown_as_of", "coordinator_from")
+        .withColumn("rank", F.row_number().over(ranked))
         .withColumn("copies", F.count("*").over(everything).cast("int"))
         .withColumn("brokers", F.size(F.collect_set("broker").over(everything)))
         .withColumn("longest_log_end_offset", F.max(_possible_end()).over(everything))
@@ -162,6 +182,7 @@ def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:
         .groupBy(*COPY)
         .agg(
             F.max(F.when(usable, F.col("offset"))).alias("snapshot_offset"),
+            F.min(F.when(usable, F.col("offset"))).alias("first_snapshot_offset"),
             F.max(F.when(F.expr("offset > log_end_offset"), F.col("offset"))).alias("snapshot_above_end"),
         )
     )

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
+from txnlog.detection.commit_markers import places_to_read, with_counted_commits
 from txnlog.detection.commits import (
     needs_markers,
     places_of_witnesses,
@@ -33,7 +34,7 @@ class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
     `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    producer ids in the copies (columns of `COPY` and producer_id) that it is given, from the whole log.
+    producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
@@ -82,7 +83,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         found = beside.submit(lambda: settle(partition_copies(facts.dump_files, facts.checkpoints)))
         times = settle(copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms))
         everywhere = found.result()
-    copies = settle(chosen_copies(everywhere))
+    copies = settle(chosen_copies(everywhere, times))
     of_coordinators = settle(coordinator_copies(facts.transaction_states, everywhere, copies))
     taken = settle(stretches(of_coordinators))
     states = recorded_states(facts.transaction_states, taken)
@@ -112,7 +113,12 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         .transform(with_remembered, facts.remembered)
         .transform(with_proofs, thresholds)
     )
-    judged = settle(proved.transform(with_unproved, copies, times).transform(with_verdicts, thresholds))
+    read = facts.batches(places_to_read(proved, facts.runs, facts.producer_snapshots, readable, facts.dump_files))
+    judged = settle(
+        proved.transform(with_counted_commits, read, readable, skew_ms)
+        .transform(with_unproved, copies, times)
+        .transform(with_verdicts, thresholds)
+    )
     impact = held_back(judged, facts.runs, copies)
     return Detection(settle(judged.join(impact, [*PARTITION], "left")), copies, coverage, times, clusters)
 
@@ -128,5 +134,7 @@ def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clu
     return (
         transactions.join(F.broadcast(copies), [*PARTITION], "inner")
         .join(F.broadcast(times), [*LOG_DIR], "left")
+        .withColumn("copy_from", F.least("copy_from", "copied_since"))
+        .drop("coordinator_from")
         .join(F.broadcast(clusters.select("cluster", "transaction_max_timeout_ms")), ["cluster"], "left")
     )

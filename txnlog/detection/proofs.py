@@ -104,8 +104,9 @@ NEWEST_FORM = Proof(
 )
 START_IS_IN_COPY = Proof(
     "log_start_is_known",
-    "NOT starts_below_log OR log_start_is_confirmed",
-    "The log of the broker starts where the copy does: retention removed what is below, no segment is missing.",
+    "log_start_is_confirmed OR is_seen_to_start",
+    "The log of the broker starts where the copy does: retention removed what is below, no segment is missing. Or the"
+    " copy shows what the producer id had before: its last end, or a snapshot in which nothing of it is open.",
     "`LeaderEpochFileCache.truncateFromStart`, log-start-offset-checkpoint",
     "copy all segments of the partition and leader-epoch-checkpoint",
     Cause.COVERAGE_GAP,
@@ -296,7 +297,7 @@ OF_LOG = (
     PRINTED_WHOLE, NOT_DAMAGED, AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, END_IS_READ, NO_GAP, REACHES_END,
     NEWEST_FORM, HAS_RECORDS, ONE_OWNER, COORDINATOR_IS_CERTAIN,
 )  # fmt: skip
-OF_AGE = (AS_OF_IS_PLAUSIBLE, IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, COORDINATOR_IS_NEWER)
+OF_AGE = (IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, AS_OF_IS_PLAUSIBLE, COORDINATOR_IS_NEWER)
 # History comes late, so that it is named only where what comes before is proved.
 OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
 PROOFS: tuple[Proof, ...] = (

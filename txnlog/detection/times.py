@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.times import LATEST_MS
 
 LOG_DIR = ("cluster", "broker", "log_dir")
@@ -16,12 +17,14 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     `shown_as_of`: the as-of, but no later than what the copy shows. Whoever states a time may have a clock that is
     fast, and something is late only if the copy shows it.
 
-    `as_of_is_plausible`: something in the copy, by a broker's clock or a file's time, is at most `slack_ms` older than
-    that; null where nothing in it has a time. One disk of a broker may have failed long before the others were copied.
+    `as_of_is_plausible`: something in the copy, by a broker's clock or the time of a file that the copy has kept, is at
+    most `slack_ms` older than that; null where nothing in it has a time. One disk of a broker may have failed long
+    before the others were copied.
 
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
-    end of the copy are not known, the window reaches `slack_ms` beyond the one time that is.
+    end of the copy are not known, the window reaches `slack_ms` beyond the one time that is. `coordinator_from`: copies
+    of coordinators in it were begun no earlier than that, as far as anything says so.
     """
     given = F.lit(as_of).cast("bigint")
     started = F.coalesce(given, "copy_started")
@@ -29,6 +32,9 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     evidence = F.greatest("broker_timestamp", "file_timestamp")
     # All files of a copy that was fetched later, without its files' times, are later than its brokers' last stamp.
     has_kept_times = F.expr("earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp)")
+    # Where nobody says when it began, a copy of coordinators is proved to be no later than what stands in them.
+    is_stated = F.lit(as_of).isNotNull() | F.col("copy_started").isNotNull()
+    proven = F.least("copy_from", F.coalesce("coordinator_timestamp", F.lit(0)))
     return (
         log_dirs.transform(_with_evidence, files)
         .withColumn("kept_timestamp", F.when(has_kept_times, F.col("file_timestamp")))
@@ -39,9 +45,19 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
         .withColumn("copy_to", F.greatest(F.coalesce(ended, F.col("as_of") + slack_ms), "broker_timestamp"))
         .withColumn("shown_as_of", F.least("as_of", evidence))
         # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
-        # it, the copy is of another time.
-        .withColumn("as_of_is_plausible", F.col("as_of") <= evidence + slack_ms)
-        .select(*LOG_DIR, "as_of", "shown_as_of", "as_of_source", "as_of_is_plausible", "copy_from", "copy_to")
+        # it, the copy is of another time. Files that were unpacked since say nothing of that.
+        .withColumn("as_of_is_plausible", F.col("as_of") <= F.greatest("broker_timestamp", "kept_timestamp") + slack_ms)
+        .withColumn("coordinator_from", F.when(is_stated, F.col("copy_from")).otherwise(proven))
+        .select(
+            *LOG_DIR,
+            "as_of",
+            "shown_as_of",
+            "as_of_source",
+            "as_of_is_plausible",
+            "copy_from",
+            "copy_to",
+            "coordinator_from",
+        )
     )
 
 
@@ -55,6 +71,7 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
     of_the_copy = F.when(~F.coalesce("is_text", F.lit(False)) & (file_timestamp > 0), file_timestamp)
     times = {
         "broker_timestamp": (F.max, F.col("broker_timestamp")),
+        "coordinator_timestamp": (F.max, F.when(F.col("topic") == TRANSACTION_STATE, F.col("broker_timestamp"))),
         "file_timestamp": (F.max, of_the_copy),
         "earliest_file_timestamp": (F.min, of_the_copy),
     }

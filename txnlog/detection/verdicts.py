@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.causes import DISCARDING, Action, Confidence
-from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
-from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
+from txnlog.detection.copies import LACKS_END, PARTITION, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
+from txnlog.detection.proofs import CONTRADICTING, HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES, Rule
 from txnlog.detection.times import LOG_DIR
 from txnlog.format.batch import NOTHING_FOLLOWS
@@ -50,8 +50,9 @@ CONDITIONS: dict[str, str] = {
     "has_gap": "gap_to > proven_from AND (gap_to > start_offset OR NOT coalesce(cleaned_to >= gap_to, false))",
     "is_cut": LACKS_END,
     "starts_below_log": "start_offset < log_start_offset",
-    "log_start_is_confirmed": "(epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
-    " AND NOT lowest_base_offset < first_base_offset",
+    "log_start_is_confirmed": STARTS_WITH_LOG,
+    # Its last end is in the copy, or a snapshot from within the copy and before its start does not have it open.
+    "is_seen_to_start": "NOT starts_below_log AND (last_end IS NOT NULL OR first_snapshot_offset <= start_offset)",
     "tail_may_end_it": f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})",
     "is_ambiguous_id": "owners > 1",
     "is_known": "transactional_id IS NOT NULL",
@@ -169,16 +170,16 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) 
     )
     is_whole = F.expr(
         "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
-        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
+        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
     )
     here = [*PARTITION, "producer_id"]
     whole = copies.join(F.broadcast(times), [*LOG_DIR], "left").withColumns(
-        {"copy_is_whole": is_whole, "copied_since": F.least("copy_from", "shown_as_of")}
+        {"copy_is_whole": is_whole, "seen_at": F.least("copied_since", "shown_since")}
     )
     found = (
-        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "copied_since")), [*PARTITION], "left")
+        listed.join(F.broadcast(whole.select(*PARTITION, "copy_is_whole", "seen_at")), [*PARTITION], "left")
         .join(transactions.select(*here, "is_own_data"), here, "left")
-        .where("NOT coalesce(is_own_data, copy_is_whole AND copied_since > began, false)")
+        .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
         .groupBy("cluster", "producer_id")
         .agg(F.sort_array(F.collect_set(F.concat_ws("-", "topic", "partition"))).alias("unproved"))
     )  # fmt: skip
@@ -198,7 +199,11 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 
     `lacking` names the proof for want of which the verdict is UNDETERMINED, and `wanted_cause` what it would be.
     `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
+    `is_contradicted`: something speaks against an abort, though other proofs may be lacking as well.
     """
+    against = " OR ".join(
+        ["commit_is_missing", "commit_is_witnessed", *(f"NOT {proof.name}" for proof in CONTRADICTING)]
+    )
     whole = f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean)"
     return (
         transactions.withColumn(TRANSACTION_IS_WHOLE.name, F.expr(whole))
@@ -209,6 +214,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
                 "reason": F.concat("verdict.reason", F.when(_rests_on_text(), F.lit(BY_TEXT)).otherwise("")),
                 "late": F.when(F.col("last_activity").isNotNull(), F.col("is_late")),
                 "confidence": _confidence(),
+                "is_contradicted": F.expr(f"coalesce({against}, false)"),
                 "accepted": F.lit(thresholds.accept_compacted_history) & _lacks_history_alone(),
             }
         )

@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 import txnlog
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator import producer_ids
-from txnlog.detection.copies import COPY
+from txnlog.detection.copies import COPY, LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
-from txnlog.detection.proofs import CONTRADICTING
 from txnlog.job.latest_dump import as_of_range, input_digest, later_copies, options_text, write_snapshots
 from txnlog.job.steps import Steps
 from txnlog.spark.schema import arrow_schema, spark_schema
@@ -73,18 +72,15 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
         .withColumn("as_of", instant(F.col("as_of")))
         .withColumn(
             "is_cut",
-            F.expr(
-                "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
-                " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
-            ),
+            F.expr(f"coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL"),
         )
     )
     later = later_copies(store, clusters)
     existing = store.read(OPEN_TRANSACTIONS, clusters)
     _merge(store, OPEN_TRANSACTIONS, open_transaction_changes(found, existing, covered), clusters)
     candidates = store.read(ABORT_CANDIDATES, clusters)
-    contradicting = [proof.name for proof in CONTRADICTING]
-    changes = candidate_changes(found, candidates, covered, later, contradicting)
+    contradicted = detection.transactions.where("is_contradicted")
+    changes = candidate_changes(found, candidates, covered, later, contradicted)
     _merge(store, ABORT_CANDIDATES, changes, clusters)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -94,17 +94,17 @@ def new_or_different(found: DataFrame, existing: DataFrame) -> DataFrame:
 
 
 def candidate_changes(
-    found: DataFrame, existing: DataFrame, covered: DataFrame, later: DataFrame, contradicting: Collection[str]
+    found: DataFrame, existing: DataFrame, covered: DataFrame, later: DataFrame, contradicted: DataFrame
 ) -> DataFrame:
     """Rows of `abort_candidates` to upsert.
 
     `found` are rows of `open_transactions`; `existing` those of `abort_candidates`. `covered` has one row per
     partition of the dump: as_of, topic_id, first_base_offset, log_end_offset, damaged_to, gap_to, snapshot_offset,
     is_cut. `later` has the latest as-of (`later_as_of`) that any run saw of a partition.
-    `contradicting`: proofs that lack only where something speaks against them.
+    `contradicted`: keys of those of `found` against whose abort something speaks, whatever else is lacking.
 
     A candidate is resolved by a dump that shows its partition whole behind its start and no longer shows it open, by a
-    verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that lacks a proof of `contradicting` or is of
+    verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that is in `contradicted` or is of
     another first batch or of more batches; never by a dump that is older or that covers less.
     """
     before = existing.select(*TRANSACTION, F.col("as_of").alias("seen_as_of"), "detected_at", "resolved_at")
@@ -124,18 +124,19 @@ def candidate_changes(
         .select(*table_columns(ABORT_CANDIDATES, {}))
     )
     open_ones = existing.where("status = 'OPEN'")
-    resolved = _resolved(open_ones, found, covered, contradicting).select(*table_columns(ABORT_CANDIDATES, {}))
+    resolved = _resolved(open_ones, found, covered, contradicted).select(*table_columns(ABORT_CANDIDATES, {}))
     return new_or_different(confirmed.unionByName(resolved), existing).withColumn(OPERATION, F.lit(UPSERT))
 
 
-def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicting: Collection[str]) -> DataFrame:
-    verdicts = found.select(
+def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicted: DataFrame) -> DataFrame:
+    against = contradicted.select(*TRANSACTION, F.lit(True).alias("is_contradicted"))
+    verdicts = found.join(against, [*TRANSACTION], "left").select(
         *TRANSACTION,
         F.col("action").alias("new_action"),
         F.col("cause").alias("new_cause"),
         F.struct("batches", "bytes").alias("new_size"),
         F.col("first_batch_crc").alias("new_crc"),
-        F.col("lacking").isin(*contradicting).alias("is_contradicted"),
+        "is_contradicted",
     )
     seen = covered.select(
         *PARTITION,

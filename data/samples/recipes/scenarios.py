@@ -154,12 +154,15 @@ def zombie(lab: Lab) -> None:
 
 
 def unknown_producer(lab: Lab) -> None:
-    """A producer id that was never given to a transactional id."""
+    """A producer id that was never given to a transactional id.
+
+    No coordinator knows it, and some of their logs begin later: as after the loss of a disk.
+    """
     topic = lab.topic("unknown-producer", [1])
     producer = lab.cluster.client.init_producer_id(None, 0)
     raw = RawProducer(lab.cluster.client, "in-no-coordinator", producer=producer, first_sequence=23)
     story = "The producer id was given out without a transactional id; a transactional batch was written with it."
-    lab.note_open(raw, raw.write(topic, 0, "whose?"), "COORDINATOR_UNKNOWN", "ABORT", story, nameless=True)
+    lab.note_open(raw, raw.write(topic, 0, "whose?"), "HISTORY_COMPACTED", "UNDETERMINED", story, nameless=True)
 
 
 def crowded(lab: Lab) -> None:
