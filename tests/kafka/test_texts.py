@@ -30,6 +30,7 @@ RELEASE_OF = {
     "kafka-3.5.2-torn": OLDEST,
     "kafka-4.3.0": NEWEST,
     "kafka-4.3.0-stopped": NEWEST,
+    "shop": OLDEST,
 }
 TRUTHS = {name: json.loads((SAMPLES / name / "truth.json").read_text()) for name in RELEASE_OF}
 PRINTED = (FileKind.SEGMENT, FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX)
