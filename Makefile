@@ -17,15 +17,15 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel archive clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel archive clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## make .venv with everything in it
 
-run: $(READY) ## find the hanging transactions of data/samples, tables in build/tables
-	$(BIN)/txnlog detect data/samples --tables build/tables
+run: $(READY) ## find the hanging transactions of a day of a shop, data/samples/shop; tables in build/tables
+	$(BIN)/txnlog detect data/samples/shop --tables build/tables
 	$(BIN)/txnlog find-hanging --tables build/tables
 
 # A file is one process's, as its tests share what they have set up. The longest come first.
@@ -43,6 +43,9 @@ test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test 
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
 	$(BIN)/pytest -m browser $(ARGS)
+
+picture: run ## draw docs/report.png, the report of what make run has found, in Chromium
+	$(BIN)/python -m tests.browser.picture build/tables docs/report.png
 
 bench: $(READY) ## measure speed and memory against Kafka's own tool; half an hour; ARGS="--rounds 1" for a look
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.logs $(ARGS)
