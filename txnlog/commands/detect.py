@@ -68,7 +68,7 @@ def _outcome(options: DetectOptions) -> Outcome:
         raise SparkError(f"Spark: {cause_of(error)}") from error
     except OSError as error:
         # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
-        raise SparkError(f"{error}: is a disk full, or was Spark ended?") from error
+        raise SparkError(f"{error}: is a disk full, or was Spark killed?") from error
 
 
 def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
@@ -83,15 +83,15 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
         )
         if found["coordinator_partitions_missing"]:
             print(
-                f"  the dump lacks {found['coordinator_partitions_missing']} of {found['coordinator_partitions']}"
-                " partitions of __transaction_state"
+                f"  missing from the dump: {found['coordinator_partitions_missing']} of"
+                f" {found['coordinator_partitions']} partitions of __transaction_state"
             )
         if found["bytes_damaged"]:
             print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
     if outcome.not_followed:
         print(
-            f"{len(outcome.not_followed)} symbolic links or special files were not followed, and what they lead to was"
-            f" not read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
+            f"{len(outcome.not_followed)} symbolic links or special files were not followed and not"
+            f" read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
         )
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()

@@ -40,6 +40,6 @@ def numbered(step: str, steps: Sequence[str]) -> str:
 
 
 def left_behind(step: str, steps: Sequence[str]) -> str:
-    """The steps behind a step; empty behind the last."""
+    """The steps after a step; empty after the last."""
     behind = steps[steps.index(step) + 1 :] if step in steps else ()
     return f"then {', '.join(behind)}" if behind else ""

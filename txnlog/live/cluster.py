@@ -131,7 +131,7 @@ class LiveCluster:
             return future.result(0)
         except (KafkaException, NoAnswerError) as error:
             trouble = self._complaint or self._said(error)
-        raise ClusterError(f"{self.bootstrap} does not say {what} within {self.timeout_s:g} s: {trouble}")
+        raise ClusterError(f"{self.bootstrap}: no answer about {what} within {self.timeout_s:g} s: {trouble}")
 
     def _answers(self, keys: Iterable[str], ask: Asking) -> dict[str, Future[Any]]:
         """A future for each key, which has its answer if any broker gave one in time.

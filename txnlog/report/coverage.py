@@ -1,4 +1,4 @@
-"""What the dumps lacked: partitions of `__transaction_state`, and bytes that are not what Kafka writes."""
+"""What is missing from the dumps: partitions of `__transaction_state`, and bytes that are not what Kafka writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE_HEIGHT = 34
 
 
 class Coordinators(NamedTuple):
-    """The partitions of `__transaction_state` of a cluster by what the dump has of them."""
+    """The partitions of `__transaction_state` of a cluster: present, damaged, missing."""
 
     cluster: str
     whole: list[int]

@@ -65,7 +65,7 @@ def test_the_verdict_by_a_text(case: Case, found: Found) -> None:
     verdict, says = case.want
     assert f"{row['cause']} {row['action']} {row['confidence']}" == verdict
     assert says in row["reason"]
-    assert row["reason"].endswith(" (by the text of kafka-dump-log)") == (row["is_text"] or row["coordinator_is_text"])
+    assert row["reason"].endswith(" (by kafka-dump-log output)") == (row["is_text"] or row["coordinator_is_text"])
 
 
 @pytest.mark.parametrize("case", CLOSED, ids=lambda case: case.id)
