@@ -43,7 +43,7 @@ def _run(parsed: argparse.Namespace) -> int:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        print("txnlog: interrupted; the tables are as they were or complete, run it again", file=sys.stderr)
+        print("txnlog: interrupted; each table is unchanged or complete: run it again", file=sys.stderr)
         return 130
     return 0
 

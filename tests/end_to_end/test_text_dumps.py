@@ -60,7 +60,7 @@ def test_raw_segments_win_and_the_table_of_files_says_so(tables: Root) -> None:
     raw = files["both/broker-1/orders-0/00000000000000000000.log"]
     assert (raw["copy_chosen"], raw["is_text"]) == (True, False)
     assert (text["copy_chosen"], text["is_text"]) == (False, True)
-    assert raw["chosen_because"] == "raw segments, which carry more than their text"
+    assert raw["chosen_because"] == "raw segments, which have more than kafka-dump-log output"
 
 
 def test_a_text_without_any_time_of_a_broker_needs_one(spark: SparkSession, tmp_path: Path) -> None:

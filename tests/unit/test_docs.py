@@ -49,8 +49,8 @@ GENERATE = _generator()
 
 def block(language: str, containing: str, page: str = README) -> str:
     """The block of code of a language that contains something, on a page."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    [found] = [each for each in blocks if containing in each]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    [found] = [text for name, text in blocks if name == language and containing in text]
     return str(found)
 
 

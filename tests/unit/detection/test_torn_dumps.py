@@ -1,4 +1,4 @@
-"""Dumps that were not taken in one moment, or lack something: the table of docs/development/torn-dumps.md, row by row."""
+"""Dumps that were not taken in one moment, or lack something: docs/development/torn-dumps.md, row by row."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES = [
                     f"{COMMITTED} ongoing@999[payments-0]", "SKEW UNDETERMINED"),
     partition_first("it was committed and its id expired in between", "data(0)@100", f"{COMMITTED} tombstone@900",
                     "SKEW UNDETERMINED"),
-    partition_first("it was committed and its id began anew in between", "data(0)@100", f"{COMMITTED} empty(epoch=1)@400",
+    partition_first("it was committed and its id was initialised again in between", "data(0)@100", f"{COMMITTED} empty(epoch=1)@400",
                     "SKEW UNDETERMINED"),
     partition_first("it was committed just before", "data(0)@100",
                     f"{ONGOING} prepare_commit@199:59 complete@199:59", "SKEW UNDETERMINED"),
