@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,15 +13,23 @@ from txnlog.commands.parser import parser
 from txnlog.detection.causes import ACTION_OF, SAYS
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
-from txnlog.format.structure import fields
+from txnlog.format.structure import Field, fields
 from txnlog.sources import reading
 from txnlog.sources.data_sources import SOURCES
-from txnlog.tables.layout import TABLES
+from txnlog.sources.rows import DumpFileRow
+from txnlog.tables.layout import OPEN_TRANSACTIONS, TABLES
+from txnlog.tables.rows import DumpFileTableRow
 
 HERE = Path(__file__).parent
 MADE = "[All pages](index.md)\n\n<!-- Made by docs/generate.py: change the code and run it again. -->\n"
 # The function of the reading API behind each data source: `txnlog_batches` is `batches`.
 PREFIX = "txnlog_"
+
+
+# What `detect` itself reads: its columns are of the code, not for notebooks.
+INTERNAL = "txnlog_evidence"
+# So many columns that another structure has as well are not described twice.
+ALIKE = 3
 
 
 def tables_page() -> str:
@@ -34,10 +43,12 @@ def _delta_tables() -> Iterator[str]:
         "## Delta tables\n\n"
         f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n"
     )
-    for table in TABLES:
+    described: dict[Field, str] = {}
+    for table in sorted(TABLES, key=lambda each: each is not OPEN_TRANSACTIONS):
         keys = ", ".join(f"`{name}`" for name in table.key)
         checks = "".join(f"Check `{name}`: `{rule}`\n\n" for name, rule in table.checks.items())
-        yield f"### {table.name}\n\n{table.comment} One row per {keys}.\n\n{checks}{_columns(table.row)}"
+        columns = _columns(table.row, f"`{table.name}`", described)
+        yield f"### {table.name}\n\n{table.comment} One row per {keys}.\n\n{checks}{columns}"
 
 
 def _data_frames() -> Iterator[str]:
@@ -47,19 +58,35 @@ def _data_frames() -> Iterator[str]:
         "from `spark.read.format(NAME).option('path', dump).load()` after `reading.register(spark)`, and in SQL from\n"
         "`CREATE TEMP VIEW v USING NAME OPTIONS (path '...')`. Copies of one partition are not merged: choose one.\n"
     )
-    for source in SOURCES:
+    described: dict[Field, str] = {}
+    in_table = dict.fromkeys(fields(DumpFileTableRow), "the table `dump_files`")
+    for source in (each for each in SOURCES if each.short_name != INTERNAL):
         function: Callable[..., object] = getattr(reading, source.short_name.removeprefix(PREFIX))
         summary = (source.row.__doc__ or "").splitlines()[0]
         heading = f"### {function.__name__}\n\n`reading.{function.__name__}(spark, dump)`, format"
-        yield f"{heading} `{source.short_name}`. {summary}\n\n{_columns(source.row)}"
+        known = in_table if source.row is DumpFileRow else described
+        columns = _columns(source.row, f"`{function.__name__}`", known)
+        yield f"{heading} `{source.short_name}`. {summary}\n\n{columns}"
 
 
-def _columns(row: type) -> str:
-    lines = ["| column | type | null | meaning |", "|---|---|---|---|"]
-    for each in fields(row):
-        null = "yes" if each.nullable else ""
-        lines.append(f"| `{each.name}` | {_cell(each.wire.ddl)} | {null} | {_cell(each.meaning)} |")
-    return "\n".join(lines) + "\n"
+def _columns(row: type, name: str, described: dict[Field, str]) -> str:
+    """The columns of a structure; where another one has several of them with the same words, they are only named."""
+    columns = fields(row)
+    often = Counter(described.get(each) for each in columns)
+    alike = {each: described[each] for each in columns if each in described and often[described[each]] >= ALIKE}
+    same = [
+        f"As in {other}: {', '.join(f'`{each.name}`' for each in columns if alike.get(each) == other)}.\n"
+        for other in dict.fromkeys(alike.values())
+    ]
+    own = [each for each in columns if each not in alike]
+    described |= {each: name for each in own if each not in described}
+    head = ["| column | type | null | meaning |", "|---|---|---|---|"] if own else []
+    return "\n".join([*same, *head, *map(_column, own)]) + "\n"
+
+
+def _column(field: Field) -> str:
+    null = "yes" if field.nullable else ""
+    return f"| `{field.name}` | {_cell(field.wire.ddl)} | {null} | {_cell(field.meaning)} |"
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

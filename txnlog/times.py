@@ -11,7 +11,7 @@ _DURATION = re.compile(r"(\d{1,18})\s*(ms|s|m|h|d)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_MS = re.compile(r"\d{1,18}")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, None: 1}
-# Delta and Arrow hold microseconds; a producer may stamp anything an int64 of milliseconds can hold.
+# Delta and Arrow hold microseconds; a producer's timestamp may be any int64 of milliseconds.
 EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
 

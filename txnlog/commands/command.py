@@ -1,4 +1,4 @@
-"""What a command is, and the arguments that several of them take."""
+"""The type of a command, and arguments that several commands share."""
 
 from __future__ import annotations
 

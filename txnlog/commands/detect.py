@@ -20,7 +20,7 @@ from txnlog.tables.layout import Root
 if TYPE_CHECKING:
     from txnlog.job.main import Outcome
 
-# So many are printed; the inventory of the dump has all.
+# Number of names that are printed; `dump_files` has all.
 LINKS_NAMED = 5
 # Read by txnlog/spark/conf/log4j2.properties.
 SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
@@ -46,7 +46,7 @@ def _flag(key: str) -> str:
 def _run(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
-    # Spark takes its time to import and to start: not before the options are right.
+    # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
     if parsed.debug:
         os.environ.setdefault(SPARK_LOG_LEVEL, "info")
@@ -72,7 +72,7 @@ def _outcome(options: DetectOptions) -> Outcome:
 
 
 def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
-    """Say on stdout what a run found, a few lines a cluster, and where the tables are."""
+    """Print the results of a run, a few lines per cluster, and where the tables are."""
     for found in outcome.runs:
         print(
             f"{printable(found['cluster'])}: {found['open_transactions']} open transactions,"

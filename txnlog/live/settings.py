@@ -22,7 +22,7 @@ MAX_TIMEOUT = "transaction.max.timeout.ms"
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a running cluster says of itself; `coordinator_partitions` is None while it has no `__transaction_state`.
+    """Settings of a running cluster; `coordinator_partitions` is None while it has no `__transaction_state`.
 
     `transaction_max_timeout_ms` is None where it was not asked for.
     """
@@ -43,7 +43,7 @@ def live_cluster(options: DetectOptions) -> LiveCluster:
 
 
 def cluster_settings(live: LiveCluster, options: DetectOptions) -> ClusterSettings:
-    """What the cluster says. `ClusterError` where it cannot be reached; one broker that is down is no hindrance.
+    """The cluster's settings. `ClusterError` if it cannot be reached; a single broker that is down does not matter.
 
     What the options have is not asked for: brokers' settings need DESCRIBE_CONFIGS, which not everybody has.
     """
@@ -72,7 +72,7 @@ def _coordinator_partitions(live: LiveCluster) -> int | None:
 
 
 def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSettings) -> DetectOptions:
-    """The options, and what the cluster says of all that they leave open. `ClusterError` for another cluster's dump.
+    """The options, completed by the cluster's settings. `ClusterError` for another cluster's dump.
 
     `transaction.max.timeout.ms` may have been larger when the dump was taken: the larger of dump.toml and cluster
     counts.

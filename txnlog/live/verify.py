@@ -1,4 +1,4 @@
-"""`txnlog verify`: what becomes of each abort candidate when the live cluster is asked right before an abort."""
+"""`txnlog verify`: the state of each abort candidate in the live cluster, right before an abort."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 class Status(enum.StrEnum):
-    """What the live cluster says of a candidate."""
+    """State of a candidate in the live cluster."""
 
     STILL_STUCK = "STILL_STUCK"
     BLOCKED_BY_EARLIER = "BLOCKED_BY_EARLIER"
@@ -27,7 +27,7 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the cluster said of a candidate's partition; `trouble` is why it did not say more."""
+    """The cluster's answer about a candidate's partition; `trouble` is why it is incomplete."""
 
     topic_id: str | None = None
     leader: int | None = None
@@ -56,7 +56,7 @@ def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str,
 
 
 def verifications(candidates: Sequence[Row], live: LiveCluster, live_id: str) -> list[VerificationRow]:
-    """A row of `verifications` for each candidate. The time is that before the first question."""
+    """A row of `verifications` for each candidate. The time is that before the first request."""
     asked_at = datetime.now(UTC)
     seen = _seen(live, {(row["topic"], row["partition"]) for row in candidates})
     return [_verified(row, seen[row["topic"], row["partition"]], live_id, asked_at) for row in candidates]
@@ -118,7 +118,7 @@ def _verified(candidate: Row, seen: Seen, live_id: str, asked_at: datetime) -> V
 
 
 def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
-    """Whether the candidate is still what holds its partition back, and why that is said.
+    """Whether the candidate still blocks its partition, and why.
 
     A leader whose log start has passed an open transaction keeps the last stable offset at the log start
     (`UnifiedLog.maybeIncrementFirstUnstableOffset`).

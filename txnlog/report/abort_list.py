@@ -1,4 +1,4 @@
-"""`txnlog abort-list`: what an operator feeds to `kafka-transactions.sh`. txnlog itself never aborts anything."""
+"""`txnlog abort-list`: abort commands for `kafka-transactions.sh`. txnlog itself never aborts anything."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
 
 
 def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
-    """Rows of `open_transactions` of the latest runs that lack nothing but history, of these causes."""
+    """Rows of `open_transactions` of the latest runs that lack only history and would have one of these causes."""
     found = rows(root, OPEN_TRANSACTIONS, "accepted = true AND action = 'UNDETERMINED'")
     wanted = [row for row in found if row["wanted_cause"] in causes]
     return of_latest_run(wanted, rows(root, RUNS, "true", "finished_at"))
@@ -92,7 +92,7 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
     """The line of bash that aborts a transaction."""
     arguments = ["--topic", row["topic"], "--partition", str(row["partition"])]
     if older_brokers:
-        # Brokers before 3.0 check nothing. An epoch of the coordinator that is not known becomes 0, never more: a
+        # Brokers before 3.0 check nothing. An unknown coordinator epoch becomes 0, never more: a
         # larger one than the real coordinator's would fence it.
         arguments += [
             "--producer-id",
@@ -107,7 +107,7 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
 
 
 def word(text: str) -> str:
-    """A text as one word of bash, of characters that change nothing on a terminal: people read the list first."""
+    """A string as one word of bash without characters that control a terminal: people read the list first."""
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"

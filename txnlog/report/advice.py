@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from txnlog.detection.causes import SAYS
 
-# The order in which an operator deals with them: what frees a partition at once, then what takes others to do.
+# In order of urgency: actions that unblock a partition at once come first, then those that need other people.
 ADVICE = {
     "ABORT": "Check it on the live cluster, then abort it. The abort discards its records.",
     "FENCE": "Fence the transactional id: kafka-transactions.sh forceTerminateTransaction, or start a producer with"
@@ -20,5 +20,5 @@ _URGENCY = {action: place for place, action in enumerate(ADVICE)}
 
 
 def urgency(action: str) -> int:
-    """The place of an action in the order of what to do first; one of a newer txnlog comes last."""
+    """The rank of an action by urgency; an action of a newer txnlog comes last."""
     return _URGENCY.get(action, len(_URGENCY))

@@ -8,7 +8,7 @@ from txnlog.detection.causes import Action, Cause
 
 
 class CauseText(NamedTuple):
-    """`story` says how a transaction comes to be open for this cause, `prevention` what keeps others from it."""
+    """`story` says how a transaction becomes open for this cause, `prevention` how to avoid it."""
 
     story: str
     prevention: str

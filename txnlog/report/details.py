@@ -65,6 +65,6 @@ def _checks(row: Row) -> list[str]:
 
 
 def _commands(standstill: Standstill) -> list[str]:
-    """Commands that change something; none where nothing is to be aborted."""
+    """The abort commands; none if nothing is to be aborted."""
     aborts = [row for row in standstill.hanging if row["action"] == "ABORT"]
     return [command(row) for row in aborts[:MOST_COMMANDS]]

@@ -21,7 +21,7 @@ PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time o
 
 
 class Event(NamedTuple):
-    """Something that happened: when and by whose clock, where it stands, and what it was. Null where not known."""
+    """Something that happened: when and by which clock, where it is recorded, and what it was. Null if unknown."""
 
     time: str | None
     clock: str | None
@@ -46,7 +46,7 @@ class Story(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The stories of a partition, and the as-ofs of the dumps that they are from."""
+    """The stories of a partition, and the as-ofs of their dumps."""
 
     stories: list[Story]
     as_of: list[str]
@@ -94,7 +94,7 @@ def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> 
 
 
 def _rests_on(row: dict[str, Any]) -> Iterator[str]:
-    """What must be proved before data is discarded for this cause; of an undetermined one the proof that is lacking."""
+    """The proofs that a discarding action rests on; for an undetermined row the missing proof."""
     # Tables of older versions lack the column.
     proof = BY_NAME.get(row.get("lacking") or "")
     if proof is not None:

@@ -15,7 +15,7 @@ INDENT = 2
 
 
 class Paragraph(NamedTuple):
-    """A line of the story, that a terminal wraps."""
+    """A paragraph of the story, wrapped on a terminal."""
 
     text: str
     indent: int = INDENT

@@ -196,7 +196,7 @@ def _time_spans(place: int, row: Row) -> list[Span]:
 
 
 def _allowed(row: Row) -> datetime:
-    """Until when it was not late, or the copy."""
+    """The time at which it became late, or that of the copy."""
     copied: datetime = row["as_of"]
     left = row["late_after_ms"] - _length(row["last_activity"], copied)
     return copied if left >= 0 else copied + timedelta(milliseconds=left)

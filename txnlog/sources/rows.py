@@ -20,7 +20,7 @@ from txnlog.format.structure import (
 class BatchRow(NamedTuple):
     """One record batch of a topic partition (`DefaultRecordBatch`); one message of magic 0 or 1 in older logs."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -62,7 +62,7 @@ class ReplayRow(NamedTuple):
     names, with what lies around it.
     """
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -100,7 +100,7 @@ class ReplayRow(NamedTuple):
 class TransactionStateRow(NamedTuple):
     """One record of `__transaction_state` (`TransactionLog`); what could not be decoded says so in `problem`."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
@@ -128,7 +128,7 @@ class TransactionStateRow(NamedTuple):
 class ProducerSnapshotRow(NamedTuple):
     """One entry of a producer snapshot (`ProducerStateManager`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -149,7 +149,7 @@ class ProducerSnapshotRow(NamedTuple):
 class CheckpointRow(NamedTuple):
     """One line of an offset checkpoint of a log directory (`OffsetCheckpointFile`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -162,7 +162,7 @@ class CheckpointRow(NamedTuple):
 class AbortedTransactionRow(NamedTuple):
     """One entry of a transaction index (`AbortedTxn`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -178,7 +178,7 @@ class AbortedTransactionRow(NamedTuple):
 class DumpFileRow(NamedTuple):
     """One file of a dump. Its bytes are parsed, a tail, damaged or skipped: the four add up to its size."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of; empty for files outside any log directory."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump; empty for files outside any log directory."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str | None, TEXT, "Topic; null for files of the log directory itself."]

@@ -22,7 +22,7 @@ from txnlog.sources.rows import DumpFileRow
 class OpenTransactionRow(NamedTuple):
     """One open transaction at one as-of, with its verdict and the evidence for it."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     topic_id: Annotated[str | None, TEXT, "Topic id, if the dump has it; a recreated topic has another."]
@@ -90,7 +90,7 @@ class OpenTransactionRow(NamedTuple):
 class AbortCandidateRow(NamedTuple):
     """One transaction that may be aborted, from its first detection until a later dump no longer shows it."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic: --topic."]
     partition: Annotated[int, INT32, "Partition: --partition."]
     topic_id: Annotated[str | None, TEXT, "Topic id, if the dump has it; a recreated topic has another."]
@@ -160,7 +160,7 @@ class RunRow(NamedTuple):
     """One run over one cluster."""
 
     run_id: Annotated[str, TEXT, "Random id of the run."]
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     dump: Annotated[str, TEXT, "Folder or address that was read."]
     txnlog_version: Annotated[str, TEXT, "Version of txnlog."]
     options: Annotated[str, TEXT, "Options of the run as JSON."]
@@ -199,7 +199,7 @@ class TransactionalIdRow(NamedTuple):
 class CoordinatorStateRow(NamedTuple):
     """The last coordinator record of a transactional id in the latest dump."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     transactional_id: Annotated[str, TEXT, "Transactional id; removed once its coordinator no longer has it."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state that owns the id."]
     broker: Annotated[str, TEXT, "Broker whose copy of that partition was used."]
@@ -225,7 +225,7 @@ class CoordinatorStateRow(NamedTuple):
 class ProducerStateRow(NamedTuple):
     """A broker's state of a producer id in a partition (`ProducerStateEntry`), by the latest dump."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     producer_id: Annotated[int, INT64, "Producer id."]
