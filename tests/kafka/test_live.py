@@ -226,5 +226,5 @@ def test_a_topic_that_is_deleted_or_created_anew_is_gone(judged: Judged, aborted
     cluster.admin.delete_topics(["never-added"])["never-added"].result()
     assert said() == {("GONE", "the cluster has no such topic")}
     cluster.create_topic("never-added", [[1], [1]], {})
-    assert said() == {("GONE", "the topic was deleted and created anew: its id is another")}
+    assert said() == {("GONE", "the topic was deleted and recreated: its id has changed")}
     assert rows(judged.abort_run.root, ABORT_CANDIDATES)
