@@ -361,5 +361,5 @@ def test_a_missing_coordinator_partition_yields_no_abort_for_an_unknown_producer
     root = detected(spark, dump, tmp_path / "tables")
     (unknown,) = rows(root, OPEN_TRANSACTIONS, "topic = 'unknown-producer'")
     assert (unknown["cause"], unknown["action"]) == ("COVERAGE_GAP", "UNDETERMINED")
-    assert "lacks partitions 3" in unknown["reason"]
+    assert "partitions of __transaction_state are missing: 3" in unknown["reason"]
     assert rows(root, ABORT_CANDIDATES, "topic = 'unknown-producer'") == []

@@ -97,7 +97,7 @@ def test_a_text_gives_the_verdicts_of_the_sample_or_weaker_ones(tables: Root, sa
         same = (row["cause"], row["action"]) == (truth[key]["cause"], truth[key]["action"])
         assert same or row["action"] in ("UNDETERMINED", "WAIT"), (key, row["cause"], row["reason"])
         assert row["confidence"] != "HIGH"
-        assert row["reason"].endswith("(by the text of kafka-dump-log)")
+        assert row["reason"].endswith("(by kafka-dump-log output)")
 
 
 @pytest.mark.parametrize("sample", RELEASE_OF)
