@@ -177,7 +177,7 @@ def test_of_many_batches_of_a_producer_id_spark_gets_as_many_rows_as_of_few(foun
 
 
 def test_the_plan_has_no_shuffle_but_those_that_the_page_explains(found: Found) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/development/query-plan.md").read_text("utf-8")
     explained = [int(count) for count in re.findall(r"^\| \d+ \|[^|]+\| (\d+) \|", page, re.MULTILINE)]
     # What reads a kind of file that this dump does not have is left out of the plan.
     assert len(explained) == len(found.shuffles)

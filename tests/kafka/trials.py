@@ -9,7 +9,8 @@ from typing import NamedTuple
 import scenarios
 import scenarios_dumps
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
-from recipes import RECIPES, Recipe
+from recipe import Recipe
+from recipes import RECIPES
 
 from tests.kafka.answers import ask
 

@@ -192,8 +192,8 @@ def _with_snapshots(logs: DataFrame, files: DataFrame) -> DataFrame:
 def _reason() -> Column:
     return (
         F.when(F.expr("copies = 1"), F.lit("the only copy"))
-        .when(F.expr("next_is_text AND NOT is_text"), F.lit("raw segments, which carry more than their text"))
+        .when(F.expr("next_is_text AND NOT is_text"), F.lit("raw segments, which have more than kafka-dump-log output"))
         .when(F.expr("next_epoch IS NULL OR last_leader_epoch > next_epoch"), F.lit("highest last leader epoch"))
         .when(F.expr("log_end_offset > next_log_end_offset"), F.lit("highest log end offset"))
-        .otherwise(F.lit("as long as the others, first by broker"))
+        .otherwise(F.lit("as long as the others, first by broker name"))
     )

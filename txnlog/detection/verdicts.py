@@ -15,7 +15,7 @@ from txnlog.detection.times import LOG_DIR
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
-BY_TEXT = " (by the text of kafka-dump-log)"
+BY_TEXT = " (by kafka-dump-log output)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
             "iso_prepared": _iso("listing.prepared.timestamp"),
             "iso_ended": _iso("listing.prepared.ended_timestamp"),
             "damaged_to_text": F.expr(
-                f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or behind it'), string(damaged_to))"
+                f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or after it'), string(damaged_to))"
             ),
         }
     )

@@ -130,8 +130,8 @@ def _listed(options: DetectOptions) -> Inventory:
     dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
     if not any(file.topic or file.is_text for file in dump.files):
         raise DumpError(
-            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
-            " of kafka-dump-log.sh"
+            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no"
+            " kafka-dump-log.sh output"
         )
     for file in dump.files:
         if file.is_text:
@@ -169,7 +169,7 @@ def _check_times(options: DetectOptions, detection: Detection) -> None:
     undated = detection.times.where("as_of IS NULL").select("log_dir").head()
     if undated is not None:
         raise DumpError(
-            f"{options.dump}: nothing says when what is in {undated['log_dir']} was copied or printed: name it with"
+            f"{options.dump}: it is not known when {undated['log_dir']} was copied or printed: give the time with"
             f" --as-of, or as started in {MANIFEST}"
         )
 

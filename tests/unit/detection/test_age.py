@@ -81,13 +81,13 @@ CONFIDENCE = [
 ]  # fmt: skip
 
 COMPACTED = [
-    Case("compacted: nobody knows it", "data(0)@100", "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)",
+    Case("compacted: no coordinator knows it", "data(0)@100", "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)",
          want=(True, "COORDINATOR_UNKNOWN")),
     Case("compacted: its id is known", "data(0)@100", "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)",
          want=(False, "EPOCH_MISMATCH")),
     Case("compacted: its id is known, and a broker dates the data", "abort(0, of=8)@99 data(1)@100",
          "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)", want=(True, "EPOCH_MISMATCH")),
-    Case("compacted: nobody knows it, and a partition is missing", "data(0)@100",
+    Case("compacted: no coordinator knows it, and a partition is missing", "data(0)@100",
          "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)", coordinators=2, want=(False, "COORDINATOR_UNKNOWN")),
 ]  # fmt: skip
 # What a verdict adds, and a second one replaces.
