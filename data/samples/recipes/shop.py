@@ -125,11 +125,15 @@ def raw_producer(lab: Lab, transactional_id: str) -> RawProducer:
 
 
 def ordinary_events(shop: Shop) -> list[Event]:
-    """A count an hour. To each order a payment within two minutes and a parcel within hours, if the day has so many."""
+    """A count an hour, and one at the end of the day. To each order belong a payment within two minutes and a parcel
+    within hours, if the day has so many.
+    """
     chance = random.Random(SEED)
     orders = [hour for hour, number in enumerate(ORDERS_AN_HOUR_FROM_SIX) for _ in range(number)]
     ordered = sorted(hour * HOUR_MS + chance.randrange(HOUR_MS) for hour in orders)
     events: list[Event] = [(hour * HOUR_MS, partial(shop.count, hour)) for hour in range(24)]
+    # The last one writes markers to all brokers just before the dump, whose as-of they confirm.
+    events.append((DAY_MS - 2 * MINUTE_MS, partial(shop.count, 24)))
     for order, moment in enumerate(ordered, FIRST_ORDER):
         paid = moment + chance.randrange(5 * SECOND_MS, 2 * MINUTE_MS)
         sent = paid + chance.randrange(HOUR_MS // 2, 5 * HOUR_MS)
