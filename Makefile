@@ -1,4 +1,4 @@
-# All of it needs Python >= 3.11 and Java >= 17, and nothing else: `make help`.
+# All targets need Python >= 3.11 and Java >= 17, and nothing else: `make help`.
 # Another Python: make PYTHON=/path/to/python3. Another Java: JAVA_HOME=/path/to/java make.
 PYTHON ?= python3
 VENV := .venv
@@ -17,19 +17,19 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser bench simulate mutants lint format formats types wheel clean distclean
+.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## make .venv with everything in it
 
-run: $(READY) ## find the hanging transactions of data/samples, tables in build/tables
-	$(BIN)/txnlog detect data/samples --tables build/tables
+run: $(READY) ## find the hanging transactions in data/samples/shop, one day of a web shop; tables in build/tables
+	$(BIN)/txnlog detect data/samples/shop --tables build/tables
 	$(BIN)/txnlog find-hanging --tables build/tables
 
 # A file is one process's, as its tests share what they have set up. The longest come first.
-test: $(READY) ## all tests but the kinds below, in two processes; ARGS="-k words" for some
+test: $(READY) ## all tests except the kinds below, in two processes; ARGS="-k words" for some
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; half an hour
@@ -44,7 +44,10 @@ test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
 	$(BIN)/pytest -m browser $(ARGS)
 
-bench: $(READY) ## measure speed and memory against Kafka's own tool; half an hour; ARGS="--rounds 1" for a look
+picture: run ## take docs/report.png, the screenshot of the report of make run; needs Chromium
+	$(BIN)/python -m tests.browser.picture build/tables docs/report.png
+
+bench: $(READY) ## measure speed and memory against Kafka's own tool; half an hour; ARGS="--rounds 1" for a quick run
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.logs $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.scale
@@ -67,13 +70,13 @@ build/spark-%/.ready: pyproject.toml constraints.txt
 	@build/spark-$*/bin/python -m txnlog.spark.jars >/dev/null
 	@touch $@
 
-simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose truth is known; half an hour; ARGS="--seed 7"
+simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose true state is known; half an hour; ARGS="--seed 7"
 	$(BIN)/python -m tests.simulation.judged --clusters 10000 $(ARGS)
 
-mutants: $(READY) ## break the code in each listed way and see a test fail; forty minutes; ARGS="--only words" for some
+mutants: $(READY) ## break the code in each listed way and check that a test fails; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-lint: $(READY) ## ruff's rules, and who may import whom
+lint: $(READY) ## ruff's rules, and which package may import which
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from txnlog.commands.command import EXIT_CODES
 from txnlog.commands.parser import parser
-from txnlog.config import OPTIONS, REQUIRED
 from txnlog.detection.causes import ACTION_OF, SAYS
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
-from txnlog.format.structure import fields
+from txnlog.format.structure import Field, fields
 from txnlog.sources import reading
 from txnlog.sources.data_sources import SOURCES
-from txnlog.tables.layout import TABLES
+from txnlog.sources.rows import DumpFileRow
+from txnlog.tables.layout import OPEN_TRANSACTIONS, TABLES
+from txnlog.tables.rows import DumpFileTableRow
 
 HERE = Path(__file__).parent
-MADE = "<!-- Made by docs/generate.py: change the code and run it again. -->\n"
+MADE = "[All pages](index.md)\n\n<!-- Made by docs/generate.py: change the code and run it again. -->\n"
 # The function of the reading API behind each data source: `txnlog_batches` is `batches`.
 PREFIX = "txnlog_"
+
+
+# What `detect` itself reads: its columns are of the code, not for notebooks.
+INTERNAL = "txnlog_evidence"
+# So many columns that another structure has as well are not described twice.
+ALIKE = 3
 
 
 def tables_page() -> str:
@@ -35,74 +43,56 @@ def _delta_tables() -> Iterator[str]:
         "## Delta tables\n\n"
         f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n"
     )
-    for table in TABLES:
+    described: dict[Field, str] = {}
+    for table in sorted(TABLES, key=lambda each: each is not OPEN_TRANSACTIONS):
         keys = ", ".join(f"`{name}`" for name in table.key)
         checks = "".join(f"Check `{name}`: `{rule}`\n\n" for name, rule in table.checks.items())
-        yield f"### {table.name}\n\n{table.comment} One row per {keys}.\n\n{checks}{_columns(table.row)}"
+        columns = _columns(table.row, f"`{table.name}`", described)
+        yield f"### {table.name}\n\n{table.comment} One row per {keys}.\n\n{checks}{columns}"
 
 
 def _data_frames() -> Iterator[str]:
     yield (
         "## DataFrames of a dump\n\n"
-        "`from txnlog.sources import reading`; each function takes the session and the dump. The same rows come from\n"
-        "`spark.read.format(NAME).option('path', dump).load()` after `reading.register(spark)`, and in SQL from\n"
+        "After `from txnlog.sources import reading`, each function takes the session and the dump. The same rows come\n"
+        "from `spark.read.format(NAME).option('path', dump).load()` after `reading.register(spark)`, and in SQL from\n"
         "`CREATE TEMP VIEW v USING NAME OPTIONS (path '...')`. Copies of one partition are not merged: choose one.\n"
     )
-    for source in SOURCES:
+    described: dict[Field, str] = {}
+    in_table = dict.fromkeys(fields(DumpFileTableRow), "the table `dump_files`")
+    for source in (each for each in SOURCES if each.short_name != INTERNAL):
         function: Callable[..., object] = getattr(reading, source.short_name.removeprefix(PREFIX))
         summary = (source.row.__doc__ or "").splitlines()[0]
         heading = f"### {function.__name__}\n\n`reading.{function.__name__}(spark, dump)`, format"
-        yield f"{heading} `{source.short_name}`. {summary}\n\n{_columns(source.row)}"
+        known = in_table if source.row is DumpFileRow else described
+        columns = _columns(source.row, f"`{function.__name__}`", known)
+        yield f"{heading} `{source.short_name}`. {summary}\n\n{columns}"
 
 
-def _columns(row: type) -> str:
-    lines = ["| column | type | null | meaning |", "|---|---|---|---|"]
-    for each in fields(row):
-        null = "yes" if each.nullable else ""
-        lines.append(f"| `{each.name}` | {_cell(each.wire.ddl)} | {null} | {_cell(each.meaning)} |")
-    return "\n".join(lines) + "\n"
-
-
-def options_page() -> str:
-    """The commands with their options, and the exit codes."""
-    reports = [name for name in commands() if name != "detect"]
-    parts = [MADE, "# Options and exit codes\n", _detect(), *map(_report, reports), _exit_codes()]
-    return "\n".join(parts)
-
-
-def _detect() -> str:
-    lines = [
-        "## txnlog detect\n",
-        "Reads a dump and writes the Delta tables. Each option is a flag and a key of the TOML file of `--config`;",
-        "the command line wins. A default stands in parentheses. A duration is `900000` (ms), `900s`, `15m`, `2h` or",
-        "`1d`, an instant is `2026-01-31T02:00:00Z` or epoch milliseconds; in TOML a text, a number or a TOML date.\n",
-        "| flag | key in TOML | value | meaning |",
-        "|---|---|---|---|",
+def _columns(row: type, name: str, described: dict[Field, str]) -> str:
+    """The columns of a structure; where another one has several of them with the same words, they are only named."""
+    columns = fields(row)
+    often = Counter(described.get(each) for each in columns)
+    alike = {each: described[each] for each in columns if each in described and often[described[each]] >= ALIKE}
+    same = [
+        f"As in {other}: {', '.join(f'`{each.name}`' for each in columns if alike.get(each) == other)}.\n"
+        for other in dict.fromkeys(alike.values())
     ]
-    for option in OPTIONS:
-        flag = "DUMP (no flag)" if option.key == "dump" else f"`--{option.key.replace('_', '-')}`"
-        must = " Required." if option.key in REQUIRED else ""
-        value = option.placeholder or "`true` (no value on the command line)"
-        lines.append(f"| {flag} | `{option.key}` | {value} | {_cell(option.meaning)}.{must} |")
-    lines.append("| `--config` | | FILE | TOML file whose keys are these options. |")
-    return "\n".join(lines) + "\n"
+    own = [each for each in columns if each not in alike]
+    described |= {each: name for each in own if each not in described}
+    head = ["| column | type | null | meaning |", "|---|---|---|---|"] if own else []
+    return "\n".join([*same, *head, *map(_column, own)]) + "\n"
+
+
+def _column(field: Field) -> str:
+    null = "yes" if field.nullable else ""
+    return f"| `{field.name}` | {_cell(field.wire.ddl)} | {null} | {_cell(field.meaning)} |"
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the commands."""
     groups = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
     return dict(groups[0].choices)
-
-
-def _report(name: str) -> str:
-    command = commands()[name]
-    lines = [f"## txnlog {name}\n", f"{command.description}\n", "| flag | value | meaning |", "|---|---|---|"]
-    for action in command._actions:
-        if action.dest not in ("help", "verbose", "debug"):
-            value = ", ".join(map(str, action.choices)) if action.choices else action.metavar or ""
-            must = " Required." if action.required else ""
-            lines.append(f"| {', '.join(action.option_strings)} | {value} | {_cell(action.help or '')}.{must} |")
-    return "\n".join(lines) + "\n"
 
 
 def commands_page() -> str:
@@ -118,15 +108,29 @@ def _help(name: str, command: argparse.ArgumentParser) -> str:
 
 
 _COMMANDS = """\
-`list`, `describe` and `describe-producers` answer what the commands of `kafka-transactions.sh` of those names answer,
-from the tables of a run: no cluster, no JVM. Their tables have Kafka's columns, then txnlog's; JSON and CSV have the
-columns of the Delta tables in [tables.md](tables.md). They differ from Kafka's tool on purpose where that misleads:
-durations count to the time of the dump, and only while a transaction is under way; an id that is Empty is never long
-running. A coordinator is the broker whose copy of the id's partition of `__transaction_state` was believed.
+`list`, `describe` and `describe-producers` answer the same as the commands of `kafka-transactions.sh` with these names,
+but from the tables: they need no cluster and no JVM. Tables on a terminal have Kafka's columns first, then txnlog's.
+JSON and CSV have the columns of the Delta tables in [tables.md](tables.md). Three things differ from Kafka's tool on
+purpose:
 
-On a terminal a table fits the width: names are cut, numbers never; columns for which there is no room are left out and
-named below, and where no table fits, rows stand line below line. In a file or a pipe nothing is cut, and there are no
-colours. `NO_COLOR` turns colours off on a terminal, too; they only repeat what a word says.
+- A duration ends at the time of the dump, and only a transaction that is under way has one.
+- An id in the state Empty never counts as long running.
+- The coordinator is the broker whose copy of the id's partition of `__transaction_state` was used.
+
+On a terminal a table fits the width: names are cut, numbers never. Columns without room are hidden and named below the
+table. If no table fits, each row takes several lines. In a file or a pipe nothing is cut, and there are no colours.
+`NO_COLOR` also turns colours off on a terminal; they only repeat what a word says.
+
+**Options of `detect` in a file.** Each option of `detect` is also a key of the TOML file of `--config`: `--as-of` is
+`as_of`, `DUMP` is `dump`. The command line wins. `dump` and `tables` are required.
+[conf/nightly.toml](../conf/nightly.toml) has all keys with comments. Defaults are in parentheses in the help below.
+
+**Values.** A duration is `900000` (ms), `900s`, `15m`, `2h` or `1d`. A time is `2026-01-31T02:00:00Z` or epoch
+milliseconds. In TOML they are a string, a number or a TOML date. An option without a value, such as `--full`, is
+`true` or `false` in TOML.
+
+**Exit codes** are in the help of `txnlog` below; 130 means interrupted. Which of them a scheduler should retry:
+[monitoring.md](monitoring.md#schedulers).
 """
 
 
@@ -134,11 +138,6 @@ def exit_codes() -> dict[int, str]:
     """Exit codes by number, as `--help` has them."""
     lines = (line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[1:])
     return {int(code): meaning for code, meaning in lines}
-
-
-def _exit_codes() -> str:
-    rows = "\n".join(f"| {code} | {_cell(meaning)} |" for code, meaning in exit_codes().items())
-    return f"## Exit codes\n\n| code | meaning |\n|---|---|\n{rows}\n| 130 | interrupted |\n"
 
 
 def _cell(text: str) -> str:
@@ -157,22 +156,35 @@ def verdicts_page() -> str:
 
 
 def _causes() -> Iterator[str]:
-    yield "## The causes\n\n| cause | action | in words |\n|---|---|---|"
+    yield "## The causes\n\n| cause | action | meaning |\n|---|---|---|"
     for cause, says in SAYS.items():
         yield f"| `{cause}` | `{ACTION_OF[cause]}` | {_cell(says)} |"
 
 
 def _rules() -> Iterator[str]:
-    yield "## The rules, in their order\n\n| | cause | action | applies when | needs |\n|---|---|---|---|---|"
-    numbers = {proof: f"P{number}" for number, proof in enumerate(PROOFS, 1)}
+    yield "## The rules, in their order\n"
+    yield f"P1 to P{len(PROOFS)} are [the proofs](#the-proofs) below.\n"
+    yield "| | cause | action | applies when | needs |\n|---|---|---|---|---|"
+    numbers = {proof: number for number, proof in enumerate(PROOFS, 1)}
     for number, rule in enumerate(RULES, 1):
-        needs = ", ".join(sorted((numbers[proof] for proof in rule.needs), key=lambda each: int(each[1:])))
+        needs = _ranges(sorted(numbers[proof] for proof in rule.needs))
         yield f"| {number} | `{rule.cause}` | `{rule.action}` | {_cell(rule.says)} | {needs} |"
+
+
+def _ranges(numbers: list[int]) -> str:
+    """`P1 to P3, P5`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join(" to ".join(f"P{number}" for number in run) for run in runs)
 
 
 def _proofs() -> Iterator[str]:
     yield "### The proofs\n"
-    yield "| | proof | what it says | rests on | without it | supplied by |\n|---|---|---|---|---|---|"
+    yield "| | proof | meaning | rests on | cause if missing | how to supply it |\n|---|---|---|---|---|---|"
     for number, proof in enumerate(PROOFS, 1):
         cells = (proof.meaning, proof.rests_on, f"`{proof.cause}`", proof.supplied_by)
         yield f"| P{number} | `{proof.name}` | {' | '.join(map(_cell, cells))} |"
@@ -180,7 +192,6 @@ def _proofs() -> Iterator[str]:
 
 PAGES = {
     "tables.md": tables_page,
-    "options.md": options_page,
     "commands.md": commands_page,
     "verdicts.md": verdicts_page,
 }

@@ -39,6 +39,15 @@ SIGHTINGS = (
     "confidence string, first_batch_leader_epoch int, first_batch_crc bigint"
 )
 Sighting = tuple[Any, ...]
+# A file of a log directory that its broker wrote at its first start.
+OLD_FILE = {
+    "file": "meta.properties",
+    "kind": "meta_properties",
+    "size_in_bytes": 0,
+    "modified": datetime.fromtimestamp(START / 1000, UTC),
+    "is_text": False,
+    **dict.fromkeys(("bytes_parsed", "bytes_tail", "bytes_damaged", "bytes_skipped"), 0),
+}
 # Minutes since START at which a copy was taken, from and to.
 COPIED = (1000.0, 1000.05)
 
@@ -53,7 +62,7 @@ class Case:
     from and to, either may be None. `coordinators` is how many partitions `__transaction_state` has. `seen` says how
     an earlier dump showed the transaction of producer 7 from offset 0: batches, bytes, and the minute of that dump,
     `seen_as` with which action and confidence, `seen_crc` its first checksum; `sightings` are more, columns of
-    `SIGHTINGS` without the cluster.
+    `SIGHTINGS` without the cluster. `keeps_times`: the copy has kept the times of files, of which one is old.
     """
 
     id: str
@@ -71,6 +80,7 @@ class Case:
     seen_as: str = "UNDETERMINED LOW"
     seen_crc: int | None = 0
     sightings: tuple[Sighting, ...] = ()
+    keeps_times: bool = True
 
 
 @dataclass(frozen=True)
@@ -183,6 +193,8 @@ def _add(rows: Rows, case: Case) -> None:
     for broker, log_dir in sorted(brokers):
         times = [None if m is None else START + int(m * MINUTE) for m in case.copied.get(broker, COPIED)]
         place = {"cluster": case.id, "broker": broker, "log_dir": log_dir, "from": times[0], "to": times[1]}
+        if case.keeps_times:
+            rows.dump_files.append(OLD_FILE | {name: place[name] for name in ("cluster", "broker", "log_dir")})
         rows.log_dirs.append(place | {"max": case.max_timeout * MINUTE, "coordinators": case.coordinators})
 
 

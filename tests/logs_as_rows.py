@@ -187,7 +187,7 @@ class PartitionLog(Log):
                 "record_count": word.number("records", 0 if word.name == "control" else offsets[1] - offsets[0] + 1),
                 "control_type": MARKERS.get(word.name, word.given.get("type")) or UNPRINTED.get(word.name),
                 "marker_type": MARKERS.get(word.name),
-                "coordinator_epoch": word.number("by", 1) if word.name in MARKERS else None,
+                "coordinator_epoch": word.number("by", 0) if word.name in MARKERS else None,
             }
         )
 
@@ -206,7 +206,7 @@ class PartitionLog(Log):
                 "last_offset": word.number("open", 0),
                 "offset_delta": 0,
                 "timestamp": self.time,
-                "coordinator_epoch": word.number("by", 1 if "ended" in word.given else -1),
+                "coordinator_epoch": word.number("by", 0 if "ended" in word.given else -1),
                 "current_txn_first_offset": word.number("open", 0) if "open" in word.given else None,
             }
             self.rows.producer_snapshots.append(self.place | entry)
@@ -274,7 +274,7 @@ class CoordinatorLog(Log):
         self.record(word, {"transactional_id": self.id} | self.now | named | unsaid)
 
     def record(self, word: Word, known: dict[str, Any]) -> None:
-        coordinator = word.number("coordinator", 1)
+        coordinator = word.number("coordinator", 0)
         written = instant(word.given["written"]) if "written" in word.given else self.time
         offset = self.next_offset
         row = {

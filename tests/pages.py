@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 # Made from the code, with what `--help` prints.
-GENERATED = ("commands.md", "options.md", "tables.md")
-PAGES = [README, *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED)]
+GENERATED = ("commands.md", "tables.md")
+PAGES = [README, *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in GENERATED)]
 
 
 def blocks(page: Path) -> list[str]:

@@ -20,7 +20,7 @@ OTHER_PRODUCER_ID = 1
 
 
 class Hanging(NamedTuple):
-    """A transaction that its coordinator never heard of; without an id nobody knows its producer."""
+    """A transaction that its coordinator never heard of; without an id no coordinator knows its producer."""
 
     topic: str
     transactional_id: str | None

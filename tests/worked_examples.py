@@ -35,14 +35,14 @@ def example(cause: Cause, proof: str, orders: str, coordinator: str | None = "",
 EXAMPLES = (
     example(
         Cause.LATE_WRITE_AFTER_END,
-        "Offset 0 was written and the coordinator aborted it: its marker stands at offset 1. Offset 2 is of the same"
-        " producer and epoch and came a minute later. The coordinator has nothing more to end.",
+        "Offset 0 was written, and the coordinator aborted it: its marker is at offset 1. Offset 2 has the same"
+        " producer id and epoch and came a minute later. The coordinator has no transaction left to end.",
         "data(0)@100 abort(1)@101 data(2)@102",
         f"{LISTED} prepare_abort@101 complete@101",
     ),
     example(
         Cause.NEVER_ADDED,
-        "The coordinator's log is whole from offset 0, and no record of the id lists orders-0.",
+        "The coordinator's log is complete from offset 0, and no record of the id lists orders-0.",
         "data(0)@100",
         "empty@50 ongoing@99[payments-0] prepare_commit@101 complete@102",
     ),
@@ -54,8 +54,8 @@ EXAMPLES = (
     ),
     example(
         Cause.COORDINATOR_UNKNOWN,
-        "All partitions of `__transaction_state` are in the dump (here there is one), whole to their ends. The only id"
-        " in them has producer id 8.",
+        "All partitions of `__transaction_state` are in the dump (here there is one), and complete to their ends. The"
+        " only id in them has producer id 8.",
         "data(0)@100",
         "id(shop, of=8) empty@50",
     ),
@@ -67,13 +67,14 @@ EXAMPLES = (
     ),
     example(
         Cause.MARKER_LOST_ABORT,
-        "The coordinator decided to abort at minute 101 and considers that done. No marker follows the data.",
+        "The coordinator decided to abort at minute 101 and wrote CompleteAbort. No marker follows the data.",
         "data(0)@100",
         f"{LISTED} prepare_abort@101 complete@101",
     ),
     example(
         Cause.PHANTOM_BELOW_LOG_START,
-        "The log starts at offset 10. Only the producer snapshot remembers that producer 7 is open since offset 4.",
+        "The log starts at offset 10. Only the producer snapshot shows that producer 7 has a transaction open from"
+        " offset 4.",
         "segment(10) log_start(10) snapshot(10, open=4)@100 plain(10)@300",
         "empty@50",
     ),
@@ -91,7 +92,7 @@ EXAMPLES = (
     ),
     example(
         Cause.STUCK_PREPARE,
-        "The coordinator decided at minute 101 and has been writing markers since. The one for orders-0 is not there.",
+        "The coordinator decided at minute 101 and has been writing markers since. The marker for orders-0 is missing.",
         "data(0)@100",
         f"{LISTED} prepare_commit@101",
     ),
@@ -109,27 +110,28 @@ EXAMPLES = (
     ),
     example(
         Cause.TOO_YOUNG,
-        "As with `NEVER_ADDED`, but five minutes old. It could be added or ended yet.",
+        "As with `NEVER_ADDED`, but five minutes old. The coordinator may still add the partition or end the"
+        " transaction.",
         "data(0)@995",
         "empty@50",
     ),
     example(
         Cause.TWO_PHASE_COMMIT,
-        "The id has the timeout of a two-phase commit. However old it is, somebody outside decides.",
+        "The id has the timeout of a two-phase commit. However old it is, an external coordinator decides.",
         "data(0)@100",
         "id(app, timeout=none) empty@50 ongoing@99[orders-0]",
     ),
     example(
         Cause.CLEANER_ARTEFACT,
-        "The batch at offset 0 has lost all of its records. Replay opens a transaction all the same; the running broker"
+        "The batch at offset 0 has lost all of its records. Replay still opens a transaction; the running broker"
         " may have none.",
         "data(0, records=0)@100 plain(1)@101",
         "empty@50",
     ),
     example(
         Cause.SKEW,
-        "Broker 2, which has the coordinator, was copied at minute 200; the data is of minute 300. What the coordinator"
-        " did meanwhile is not in the dump.",
+        "Broker 2, which has the coordinator, was copied at minute 200; the data was written at minute 300. What the"
+        " coordinator did in between is not in the dump.",
         "data(0)@300",
         None,
         logs={f"{TRANSACTION_STATE}-0@2": "empty@50"},
@@ -144,15 +146,15 @@ EXAMPLES = (
     ),
     example(
         Cause.HISTORY_COMPACTED,
-        "The first record of the coordinator's log that is left was written at minute 500. What the id did at minute"
-        " 100 is gone: it may have been a commit whose marker was lost.",
+        "The first remaining record of the coordinator's log was written at minute 500. The records of minute 100 are"
+        " gone: they may have been those of a commit whose marker was lost.",
         "data(0)@100",
         "skip(50) empty(epoch=2)@500 cleaned_to(50)",
     ),
     example(
         Cause.NOT_PRINTED,
-        "The log is a text that was printed without `--deep-iteration`. It has a marker at offset 1, but not of which"
-        " kind.",
+        "The log is `kafka-dump-log` output that was printed without `--deep-iteration`. It shows a marker at offset"
+        " 1, but not its type.",
         "text data(0)@100 unprinted(1)@101 data(2)@102",
         "empty@50",
     ),
@@ -164,29 +166,32 @@ EXAMPLES = (
     ),
     example(
         Cause.CORRUPT_INPUT,
-        "The segment is damaged from some byte behind offset 0 to its end. The marker may have stood there.",
+        "The segment is damaged from a byte after offset 0 to its end. The marker may have been there.",
         "data(0)@100 damage(end)",
         "empty@50",
     ),
 )
 
 HEADER = """\
+[All pages](index.md)
+
 <!-- Made by python -m tests.worked_examples: change the examples or the code and run it again. -->
 
 # One worked example for each cause
 
 Each example is a small dump: one partition, `orders-0`, and the coordinators' log. Producer 7 with the id `app` writes.
-txnlog judges all of them in the tests, and this page is what it says. How a verdict is reached is in
+The tests run txnlog on all of them, and this page shows its verdicts. How a verdict is reached is in
 [verdicts.md](verdicts.md).
 
 How to read the logs: `data(0)@100 abort(1)@101` is a transactional batch at offset 0, written at minute 100, and an
 ABORT marker at offset 1, written at minute 101. Minute 0 is 2026-01-01 00:00 UTC. The dump was taken from minute 1000
-to 1010 (16:40 to 16:50), and a transaction is late after 20 minutes. Producer 7 and epoch 0 are meant unless something
-else is said; `plain` is data without a transaction. `empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101` are
-records of the coordinator, each with its state, its minute, and the partitions that it lists. `id(app)` says whose
-records follow. `skip(50)` is a gap that compaction left, `segment(10)` starts a segment at offset 10,
-`log_start(10)` is the broker's checkpoint of the log start,
-`snapshot(10, open=4)` is a producer snapshot at offset 10, by which the transaction from offset 4 is open.
+to 1010 (16:40 to 16:50), and a transaction is late after 20 minutes. The producer is 7 and the epoch 0 unless the log
+says otherwise; `plain` is data without a transaction. `empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101`
+are records of the coordinator, each with its state, its minute, and the partitions that it lists. The records after
+`id(app)` are those of that id. `skip(50)` is a gap that compaction left, `segment(10)` starts a segment at offset 10,
+`log_start(10)` is the broker's checkpoint of the log start offset, `snapshot(10, open=4)` is a producer snapshot at
+offset 10, which shows the transaction from offset 4 as open.
+`text` means that the log is `kafka-dump-log` output.
 """
 
 

@@ -6,6 +6,7 @@ spellings; `tests.golden` has bytes that Kafka itself wrote. Coordinator records
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -171,6 +172,13 @@ def put(path: Path, content: bytes | str = b"") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
+
+
+def copied_at(log_dir: Path, time_ms: int) -> None:
+    """Let all files of a log directory but one be of that time: the look of a copy that has kept the times of files."""
+    for path in log_dir.rglob("*"):
+        os.utime(path, (time_ms / 1000, time_ms / 1000))
+    os.utime(log_dir / "replication-offset-checkpoint", (1, 1))
 
 
 def segment(log_dir: Path, partition: str, content: bytes, base_offset: int = 0) -> Path:

@@ -14,7 +14,7 @@ from txnlog.commands.parser import parser
 from txnlog.errors import TxnlogError
 from txnlog.report.output import printable
 
-# Set by the shell that `txnlog --print-completion` was made for, when somebody presses the tabulator.
+# Set by a shell with `txnlog --print-completion` when the tab key is pressed.
 COMPLETES = "_ARGCOMPLETE"
 
 
@@ -40,10 +40,10 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"txnlog: {printable(error)}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        print("txnlog: interrupted; the tables are as they were or complete, run it again", file=sys.stderr)
+        print("txnlog: interrupted; each table is unchanged or complete: run it again", file=sys.stderr)
         return 130
     return 0
 
@@ -54,7 +54,7 @@ def detect(arguments: Sequence[str] | None = None) -> int:
 
 
 def task() -> None:
-    """A command as a wheel task of Databricks, which takes no notice of what a function returns."""
+    """A command as a wheel task of Databricks, which ignores a function's return value."""
     code = main()
     if code:
         sys.exit(code)
@@ -62,7 +62,7 @@ def task() -> None:
 
 @contextlib.contextmanager
 def _listening(parsed: argparse.Namespace) -> Iterator[None]:
-    """What the modules of txnlog log goes to stderr, if somebody asked for it."""
+    """Log messages go to stderr, if asked for."""
     if not (parsed.verbose or parsed.debug):
         yield
         return

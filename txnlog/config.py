@@ -46,7 +46,7 @@ class Option(NamedTuple):
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise OptionError(f"{value!r} is not a text")
+        raise OptionError(f"{value!r} is not a string")
     return value
 
 
@@ -80,7 +80,7 @@ OPTIONS = (
         "cluster",
         _text,
         "NAME",
-        "name of the cluster; else the manifest's, else cluster.id of meta.properties",
+        "name of the cluster; default: that of dump.toml, else cluster.id of meta.properties",
     ),
     Option(
         "as_of",
@@ -94,28 +94,33 @@ OPTIONS = (
         "DURATION",
         "the brokers' transaction.max.timeout.ms (15m), e.g. 900000, 900s, 15m",
     ),
-    Option("padding", milliseconds, "DURATION", "what is added to it before a transaction is late (5m)"),
-    Option("slack", milliseconds, "DURATION", "how long a copy may have taken where that is not known (10m)"),
-    Option("clock_skew", milliseconds, "DURATION", "how far clocks of two machines may be apart (5s)"),
+    Option(
+        "padding",
+        milliseconds,
+        "DURATION",
+        "time added to transaction.max.timeout.ms before a transaction is late (5m)",
+    ),
+    Option("slack", milliseconds, "DURATION", "copy duration to assume if it is unknown (10m)"),
+    Option("clock_skew", milliseconds, "DURATION", "how much the clocks of two machines may differ (5s)"),
     Option(
         "coordinator_partitions",
         _count,
         "N",
-        "transaction.state.log.num.partitions (as dump.toml or the ids say)",
+        "transaction.state.log.num.partitions (default: from dump.toml or the ids)",
     ),
     Option(
         "topic_partition",
         _topic_partition,
         "TOPIC-N",
-        "whose log a text of kafka-dump-log.sh is of that names none, e.g. orders-0",
+        "partition of kafka-dump-log.sh output that does not name it, e.g. orders-0",
     ),
     Option(
         "accept_compacted_history",
         _flag,
         "",
-        "mark what lacks history alone (`accepted`), for abort-list --include-accepted",
+        "mark transactions that lack only history (`accepted`), for abort-list --include-accepted",
     ),
-    Option("full", _flag, "", "read all of every log, and not only what follows the newest producer snapshot"),
+    Option("full", _flag, "", "read every log completely, not only from the newest producer snapshot on"),
     Option(
         "bootstrap_server",
         _text,
@@ -132,16 +137,16 @@ OPTIONS = (
         "live_coordinators",
         _flag,
         "",
-        "read __transaction_state from the running cluster, beside what the dump has of it",
+        "also read __transaction_state from the running cluster",
     ),
-    Option("metrics", _text, "FILE", "write what was found as metrics of Prometheus, e.g. for the node exporter"),
+    Option("metrics", _text, "FILE", "write the results as Prometheus metrics, e.g. for the node exporter"),
 )
 _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")
 
 
 def detect_options(given: Mapping[str, Any], config: Path | None = None) -> DetectOptions:
-    """The options of a run: what was `given`, and what the file says of the rest. `OptionError` names file and key."""
+    """The options of a run: `given` ones win over those of the file. `OptionError` names file and key."""
     values = {key: _parsed(key, value, "--" + key.replace("_", "-")) for key, value in given.items()}
     if config is not None:
         content = read_config(config)
@@ -150,7 +155,7 @@ def detect_options(given: Mapping[str, Any], config: Path | None = None) -> Dete
         if key not in values:
             raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")
     if values.get("live_coordinators") and "bootstrap_server" not in values:
-        raise OptionError("live_coordinators needs bootstrap_server: which cluster is to be read?")
+        raise OptionError("live_coordinators needs bootstrap_server: name the cluster to read")
     return DetectOptions(**values)
 
 

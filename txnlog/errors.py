@@ -1,4 +1,4 @@
-"""What txnlog raises. One root; every error is one line for the person who reads it, and survives pickling."""
+"""The errors of txnlog. They have one root; each is one line for a person, and survives pickling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SetupError(TxnlogError):
 
 
 class OptionError(TxnlogError):
-    """An option, or a key of a configuration file, that cannot be used as it stands."""
+    """An option, or a key of a configuration file, that cannot be used."""
 
     exit_code = 2
 
@@ -46,7 +46,7 @@ class MissingTableError(TableError):
 
 
 class ClusterError(TxnlogError):
-    """A running cluster that cannot be reached, or that is not the one the tables speak of."""
+    """A running cluster that cannot be reached, or is not the one in the tables."""
 
     exit_code = 5
 

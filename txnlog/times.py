@@ -11,7 +11,7 @@ _DURATION = re.compile(r"(\d{1,18})\s*(ms|s|m|h|d)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_MS = re.compile(r"\d{1,18}")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, None: 1}
-# Delta and Arrow hold microseconds; a producer may stamp anything an int64 of milliseconds can hold.
+# Delta and Arrow hold microseconds; a producer's timestamp may be any int64 of milliseconds.
 EARLIEST_MS = 0
 LATEST_MS = 253_402_300_799_999
 
@@ -20,7 +20,7 @@ def milliseconds(text: str | int) -> int:
     """A duration: `900000`, `900s`, `15m`, `2h`, `1d`; a bare number counts milliseconds."""
     match = _DURATION.fullmatch(str(text).strip())
     if match is None:
-        raise OptionError(f"{text!r} is no duration: write it as 900000, 900s, 15m, 2h or 1d")
+        raise OptionError(f"{text!r} is not a duration: write it as 900000, 900s, 15m, 2h or 1d")
     return int(match[1]) * _MILLISECONDS[match[2]]
 
 
@@ -40,7 +40,7 @@ def _iso_instant(text: object) -> datetime:
     try:
         return datetime.fromisoformat(text.strip() if isinstance(text, str) else "")
     except ValueError as error:
-        raise OptionError(f"{text!r} is no instant: write it as 2026-01-31T02:00:00Z or epoch milliseconds") from error
+        raise OptionError(f"{text!r} is not a time: write it as 2026-01-31T02:00:00Z or epoch milliseconds") from error
 
 
 def _within_range(moment: int, text: object) -> int:

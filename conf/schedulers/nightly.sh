@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One night for a plain scheduler: nightly.sh CONFIG METRICS, e.g. nightly.sh /etc/txnlog/nightly.toml
+# One run for a plain scheduler: nightly.sh CONFIG METRICS, e.g. nightly.sh /etc/txnlog/nightly.toml
 # /var/lib/node_exporter/textfile/txnlog.prom. Its exit code is that of `txnlog detect`, its last line says what to do.
 set -uo pipefail
 config=${1:?CONFIG is missing} metrics=${2:?METRICS is missing}
@@ -9,10 +9,10 @@ code=$?
 case $code in
   0) echo "txnlog: done" ;;
   1) echo "txnlog: an error of txnlog or Spark: run it again, then read the log" ;;
-  2) echo "txnlog: wrong options, or a dump that cannot be read: mend $config or take the dump again" ;;
+  2) echo "txnlog: wrong options, or a dump that cannot be read: correct $config or take the dump again" ;;
   3) echo "txnlog: Java, Python, Spark or a jar is missing on this machine" ;;
   4) echo "txnlog: a table is missing, of another schema, or cannot be written" ;;
   5) echo "txnlog: the running cluster cannot be reached, or is not the one of the dump" ;;
-  *) echo "txnlog: ended by a signal; the tables are as they were or complete: run it again" ;;
+  *) echo "txnlog: ended by a signal; each table is unchanged or complete: run it again" ;;
 esac >&2
 exit "$code"

@@ -2,15 +2,15 @@
 # MAGIC %md
 # MAGIC # Hanging Kafka transactions: ten questions about one dump
 # MAGIC
-# MAGIC Each is asked twice, in SQL and in PySpark; both give the same rows, and a plot shows them. The notebook reads
-# MAGIC files and tables and runs `txnlog detect` if you let it; it never talks to a Kafka cluster.
+# MAGIC Each question is answered twice, in SQL and in PySpark, with the same rows, and with a plot. The notebook reads
+# MAGIC files and tables and runs `txnlog detect` if you let it. It never asks a Kafka cluster.
 # MAGIC
-# MAGIC | to know | ask |
+# MAGIC | topic | questions |
 # MAGIC |---|---|
 # MAGIC | what to do now | 1 what hangs, 2 what it holds back |
-# MAGIC | how it came about | 3 late writes, 4 one id's history, 6 what was open when, 7 how long others took, 8 who was fenced |
-# MAGIC | how far to trust it | 5 is the dump whole, 9 do the copies agree |
-# MAGIC | whether it gets worse | 10 the nights |
+# MAGIC | how it happened | 3 late writes, 4 one id's history, 6 what was open when, 7 how long others took, 8 who was fenced |
+# MAGIC | how far to trust it | 5 is the dump complete, 9 do the copies agree |
+# MAGIC | whether it gets worse | 10 history over runs |
 # MAGIC
 # MAGIC It runs on classic, standard and serverless compute with `txnlog` installed (`%pip install` of the wheel), and
 # MAGIC outside Databricks as a script: `python jobs/notebooks/hanging_transactions.py`. There its parameters are the
@@ -21,9 +21,9 @@
 # MAGIC |---|---|
 # MAGIC | `dump` | folder of the dump, such as `/Volumes/main/kafka/dumps/2026-11-21` |
 # MAGIC | `tables` | where the Delta tables are: a folder, a URI, or `catalog.schema` |
-# MAGIC | `detect` | `yes`: run `txnlog detect` first; `no`: the tables have this dump already |
-# MAGIC | `transactional_id` | whose history question 4 shows; empty: that of the first hanging transaction |
-# MAGIC | `plots` | outside a notebook: the folder that the plots go to |
+# MAGIC | `detect` | `yes`: run `txnlog detect` first; `no`: the tables already have this dump |
+# MAGIC | `transactional_id` | the id of question 4; empty: that of the first hanging transaction |
+# MAGIC | `plots` | outside a notebook: the folder for the plots |
 
 # COMMAND ----------
 
@@ -83,18 +83,18 @@ if parameter("detect", "yes") == "yes":
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## What is asked
+# MAGIC ## The views
 # MAGIC
-# MAGIC | view | what it holds |
+# MAGIC | view | content |
 # MAGIC |---|---|
 # MAGIC | `latest_run` | the latest run over this dump, one row a cluster |
 # MAGIC | `open_transactions` | its open transactions with cause, action and evidence, from the Delta table |
 # MAGIC | `dump_files` | every file of the dump, every byte accounted for, read from the dump |
-# MAGIC | `log` | the record batches of the copy of each partition that txnlog believed, read from the dump |
-# MAGIC | `transaction_states` | likewise the records of `__transaction_state` |
+# MAGIC | `log` | the record batches of the copy of each partition that txnlog used, read from the dump |
+# MAGIC | `transaction_states` | the same for the records of `__transaction_state` |
 # MAGIC
-# MAGIC A partition stands in the dump once for each broker that was copied. Copies are never mixed: a lagging follower
-# MAGIC lacks markers that its leader has. So `log` and `transaction_states` hold one copy of each partition only.
+# MAGIC The dump has one copy of a partition for each replica that was copied. Copies are never mixed: a lagging follower
+# MAGIC lacks markers that its leader has. So `log` and `transaction_states` have only one copy of each partition.
 
 # COMMAND ----------
 
@@ -137,7 +137,7 @@ transaction_states = reading.transaction_states(spark, dump).join(
     F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi"
 )
 
-# What the figures of the HTML report are made of: the latest night of each cluster in these tables.
+# Input of the HTML report's figures: the latest run over each cluster in these tables.
 report = contents.of_spark(spark, tables)
 
 latest_run.createOrReplaceTempView("latest_run")
@@ -149,10 +149,10 @@ transaction_states.createOrReplaceTempView("transaction_states")
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 1. Whose transactions hang, and what is to be done?
+# MAGIC ## 1. Which transactions hang, and what should you do?
 # MAGIC
-# MAGIC Late ones only. `late` is null where the age cannot be known: those are shown, too. Abort nothing but what says
-# MAGIC ABORT, and look again at the live cluster before you do.
+# MAGIC Only late ones. `late` is null if the age is unknown: those are shown, too. Abort only rows with the action ABORT,
+# MAGIC and check the live cluster before you do.
 
 # COMMAND ----------
 
@@ -192,8 +192,8 @@ plot("1-causes", overview.causes(report))
 # MAGIC %md
 # MAGIC ## 2. What holds back each partition?
 # MAGIC
-# MAGIC Readers with `isolation.level=read_committed` stand at the last stable offset: the start of the first open
-# MAGIC transaction. Only the end of that one moves them, and then no further than the next one (`open_behind`).
+# MAGIC Consumers with `isolation.level=read_committed` stop at the last stable offset: the start of the first open
+# MAGIC transaction. When it ends, they go on to the next one. `open_behind` counts the open transactions after the first.
 
 # COMMAND ----------
 
@@ -230,8 +230,8 @@ plot("2-held-back", overview.held_back(report))
 # MAGIC %md
 # MAGIC ## 3. Which producers wrote after their transaction's end?
 # MAGIC
-# MAGIC Data behind a producer id's last marker in a partition, at no newer epoch, while its coordinator has no
-# MAGIC transaction under way that lists the partition. Young ones are here as well: a late write is one at once.
+# MAGIC Data after a producer id's last marker in a partition, at no newer epoch, while its coordinator has no ongoing
+# MAGIC transaction that lists the partition. Young ones are included: a late write is one immediately.
 
 # COMMAND ----------
 
@@ -304,9 +304,9 @@ plot("3-late-writes", charts.bars(names, [row.records for row in late], "records
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 4. What does the coordinator say of one transactional id, over time?
+# MAGIC ## 4. What did the coordinator record about one transactional id, over time?
 # MAGIC
-# MAGIC In the order of offsets: timestamps can go backwards. What compaction has removed is missing here.
+# MAGIC In the order of offsets, because timestamps can go backwards. Records that compaction removed are missing.
 
 # COMMAND ----------
 
@@ -350,10 +350,10 @@ plot("4-history", charts.steps({transactional_id: states}, "state"))
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 5. Is the dump whole?
+# MAGIC ## 5. Is the dump complete?
 # MAGIC
-# MAGIC What is wrong with its files, and which partitions of `__transaction_state` it lacks. While one is missing, "no
-# MAGIC coordinator knows this producer id" cannot be said. Files that txnlog skips on purpose are not listed.
+# MAGIC Files with problems, and missing partitions of `__transaction_state`. While one is missing, txnlog cannot say "no
+# MAGIC coordinator knows this producer id". Files that txnlog skips on purpose are not listed.
 
 # COMMAND ----------
 
@@ -399,9 +399,9 @@ plot("5-coordinators", coverage.coordinators(report))
 # MAGIC %md
 # MAGIC ## 6. How many transactions were open when?
 # MAGIC
-# MAGIC Each transaction counts from its first batch to its marker. Markers are stamped by brokers, data by its producer:
-# MAGIC a start is moved to the latest marker before it in the same log where the producer's time lies before that. A line
-# MAGIC that does not come down to zero at the right edge is what is still open at the end of the dump.
+# MAGIC Each transaction counts from its first batch to its marker. Markers have broker timestamps, data has producer
+# MAGIC timestamps: if a start is earlier than the latest marker before it in the same log, that marker's time replaces it.
+# MAGIC If a line does not end at zero, that many transactions are still open at the end of the dump.
 
 # COMMAND ----------
 
@@ -487,8 +487,8 @@ plot("6-open-over-time", charts.steps(lines, "open transactions"))
 # MAGIC %md
 # MAGIC ## 7. How long did the transactions that ended take?
 # MAGIC
-# MAGIC From the first batch to the marker, per topic. What hangs is to be held against this: a topic whose transactions
-# MAGIC take seconds has no use for a timeout of fifteen minutes.
+# MAGIC From the first batch to the marker, per topic. Compare hanging transactions with these durations: a topic whose
+# MAGIC transactions take seconds does not need a timeout of fifteen minutes.
 
 # COMMAND ----------
 
@@ -524,11 +524,11 @@ plot("7-durations", charts.bars([row.topic for row in slowest], [row.longest_ms 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 8. Whose producers were fenced or replaced?
+# MAGIC ## 8. Which producers were fenced or replaced?
 # MAGIC
-# MAGIC The coordinator raises the epoch of an id whenever a producer starts anew, and, with transactions of version 2,
-# MAGIC after each transaction. An id with many epochs or several producer ids and few transactions restarts a lot, or runs
-# MAGIC twice at once: that is how zombies come about.
+# MAGIC The coordinator raises the epoch of an id whenever a producer starts again, and, with transaction version 2, after
+# MAGIC each transaction. An id with many epochs or several producer ids and few transactions restarts often, or runs twice
+# MAGIC at the same time: that creates zombies.
 
 # COMMAND ----------
 
@@ -568,8 +568,8 @@ plot("8-epochs", charts.bars([row.transactional_id for row in fenced], [row.epoc
 # MAGIC %md
 # MAGIC ## 9. Do the copies of a partition agree?
 # MAGIC
-# MAGIC Where brokers were copied at different times, or a follower lags, their logs end at different offsets. A copy that
-# MAGIC ends early may lack a marker; the one that was believed is the one to look into.
+# MAGIC If brokers were copied at different times, or a follower lags, their logs end at different offsets. A copy that
+# MAGIC ends early may lack a marker. Look into the copy that was used.
 
 # COMMAND ----------
 
@@ -614,9 +614,9 @@ plot("9-copies", charts.bars(names, [row.offsets_behind for row in behind], "off
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 10. How do the nights compare?
+# MAGIC ## 10. How did it change over the runs?
 # MAGIC
-# MAGIC One row a cluster and as-of, over all dumps in the tables; of runs over the same dump the last one counts.
+# MAGIC One row per cluster and as-of, over all dumps in the tables. Of several runs over the same dump the last one counts.
 
 # COMMAND ----------
 

@@ -85,7 +85,7 @@ def test_the_abort_list_offers_what_was_just_verified(root: Root, capsys: pytest
     append(root, VERIFICATIONS, [verification(first, "RESOLVED")])
     assert offered(root, capsys, "--verified-within", "2h") == 1
     assert main(["abort-list", "--tables", root.text, "--verified-within", "soon"]) == 2
-    assert "--verified-within: 'soon' is no duration" in capsys.readouterr().err
+    assert "--verified-within: 'soon' is not a duration" in capsys.readouterr().err
 
 
 def test_spark_reads_and_keeps_what_delta_rs_wrote(

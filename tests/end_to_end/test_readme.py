@@ -15,9 +15,9 @@ from txnlog.report import find_hanging
 from txnlog.tables.layout import Root
 
 TEXT = README.read_text("utf-8")
-SAMPLE = "data/samples/kafka-3.5.2"
+SAMPLE = "data/samples/shop"
 # Where the README's commands find the tables, and what they are read from.
-TABLES = ("/data/txnlog", "build/sample")
+TABLES = ("/data/txnlog", "build/tables")
 DUMPS = ("dump", SAMPLE)
 WIDTH = 120
 DETECT = "txnlog detect "

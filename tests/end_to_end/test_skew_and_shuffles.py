@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
-from tests.writer import ABORT, NOW, batch, data, marker, put, segment
+from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import detect
 from txnlog.detection.verdicts import Thresholds
@@ -26,6 +26,8 @@ transaction_state_partitions = 1
 started = "2023-11-14T23:13:20Z"
 ended = "2023-11-14T23:13:21Z"
 """
+# What the manifest states, in ms.
+AS_OF = 1_700_003_600_000
 BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
 # More than is read in the driver.
 BATCHES = 80_000
@@ -79,6 +81,7 @@ def dump(root: Path, cluster: str, of_busy: list[bytes]) -> None:
     }
     lines = "".join(f"{name.rpartition('-')[0]} {name.rpartition('-')[2]} {end}\n" for name, end in ends.items())
     put(log_dir / "replication-offset-checkpoint", f"0\n{len(ends)}\n{lines}")
+    copied_at(log_dir, AS_OF)
 
 
 def short_transactions() -> list[bytes]:
@@ -156,7 +159,7 @@ def test_of_many_batches_of_a_producer_id_spark_gets_as_many_rows_as_of_few(foun
 
 
 def test_the_plan_has_no_shuffle_but_those_that_the_page_explains(found: Found) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/development/query-plan.md").read_text("utf-8")
     explained = [int(count) for count in re.findall(r"^\| \d+ \|[^|]+\| (\d+) \|", page, re.MULTILINE)]
     # What reads a kind of file that this dump does not have is left out of the plan.
     assert len(explained) == len(found.shuffles)

@@ -51,7 +51,7 @@ def test_a_text_shows_what_the_segment_shows(tables: Root) -> None:
     assert {name: row[name] for name in same} == {name: raw[name] for name in same}
     assert row["start_offset"] == 20
     assert row["opened_file"] == "texts/broker-1/a ticket's attachment/orders-0/00000000000000000000.log"
-    assert row["reason"] == f"{raw['reason']} (by the text of kafka-dump-log)"
+    assert row["reason"] == f"{raw['reason']} (by kafka-dump-log output)"
 
 
 def test_raw_segments_win_and_the_table_of_files_says_so(tables: Root) -> None:
@@ -60,7 +60,7 @@ def test_raw_segments_win_and_the_table_of_files_says_so(tables: Root) -> None:
     raw = files["both/broker-1/orders-0/00000000000000000000.log"]
     assert (raw["copy_chosen"], raw["is_text"]) == (True, False)
     assert (text["copy_chosen"], text["is_text"]) == (False, True)
-    assert raw["chosen_because"] == "raw segments, which carry more than their text"
+    assert raw["chosen_because"] == "raw segments, which have more than kafka-dump-log output"
 
 
 def test_a_text_without_any_time_of_a_broker_needs_one(spark: SparkSession, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_text_without_any_time_of_a_broker_needs_one(spark: SparkSession, tmp_
     (tmp_path / "dump").mkdir()
     (tmp_path / "dump/young.txt").write_text("".join(lines[:6]))
     options = {"dump": str(tmp_path / "dump"), "tables": str(tmp_path / "tables")}
-    with pytest.raises(DumpError, match=r"nothing says when what is in \. was copied or printed: name it with --as-of"):
+    with pytest.raises(DumpError, match=r"it is not known when \. was copied or printed: give the time with --as-of"):
         run(spark, detect_options(options))
     run(spark, detect_options({**options, "as_of": "2026-11-21T12:00:00Z"}))
     assert len(rows(Root(options["tables"]), OPEN_TRANSACTIONS)) == 1

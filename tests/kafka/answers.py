@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from clock import now_ms
 from dump import partition_leaders
-from lab import Lab, now_ms
+from lab import Lab
 
 from txnlog.cli import main
 

@@ -15,7 +15,7 @@ from abort_run import AbortRun, Record, Transaction, abort_lines, transaction_of
 from cluster import jars
 from make import start
 from pyspark.sql import SparkSession
-from recipes import Recipe
+from recipe import Recipe
 
 from tests.kafka.answers import Answer, answers
 from tests.kafka.trials import PADDING_MS, RELEASES, TRIALS, WAIT_SECONDS

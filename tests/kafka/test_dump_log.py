@@ -177,7 +177,7 @@ def not_set(number: int) -> int | None:
     return None if number == -1 else number
 
 
-@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0"])
+@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0", "shop"])
 def test_every_coordinator_record_of_a_sample_is_what_kafka_prints(sample: str) -> None:
     found = [file for file in inventory(SAMPLES / sample).files if file.topic == TRANSACTION_STATE and file.size]
     files = {file.path: file for file in found if file.kind is FileKind.SEGMENT}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import scenarios
 import scenarios_dumps
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
-from recipes import RECIPES, Recipe
+from recipe import Recipe
+from recipes import RECIPES
 
 from tests.kafka.answers import ask
 
@@ -63,7 +64,7 @@ TRIALS: Sequence[Recipe] = (
     *(replace(recipe, before=(zombie_in_a_listed_partition, *recipe.before, ask)) for recipe in (_KAFKA_4, _KAFKA_4_4)),
 )
 
-_USUAL = {"LATE_WRITE_AFTER_END", "NEVER_ADDED", "EPOCH_MISMATCH", "COORDINATOR_UNKNOWN", "STUCK_ONGOING",
+_USUAL = {"LATE_WRITE_AFTER_END", "NEVER_ADDED", "EPOCH_MISMATCH", "HISTORY_COMPACTED", "STUCK_ONGOING",
           "ONGOING", "TOO_YOUNG"}  # fmt: skip
 _LOST_OR_PREPARED = {"MARKER_LOST_COMMIT", "MARKER_LOST_ABORT", "STUCK_PREPARE", "PENDING"}
 _GONE = {"ID_EXPIRED", "PHANTOM_BELOW_LOG_START"}
@@ -91,7 +92,10 @@ _PREPARED = "the coordinator has decided and cannot write the marker: Kafka's se
 _ONGOING = "past its timeout, and its coordinator does nothing: Kafka's search does not look at how long it is ongoing"
 _YOUNG = "written seconds ago with event time: Kafka's search believes the producer's clock, against its broker's"
 _EPOCH = "of a fenced epoch; Kafka's search finds the partition in the id's next transaction and compares no epochs"
+_YOUNGER = "no coordinator knows the producer id, but the logs of some begin later, as if a disk had been lost"
+_NOWHERE = Difference("unknown-producer", KAFKA, "HISTORY_COMPACTED", _YOUNGER)
 _OF_ALL_HOT = (
+    _NOWHERE,
     Difference("event-time.orders_v1", KAFKA, "TOO_YOUNG", _YOUNG),
     Difference("lost-commit", KAFKA, "MARKER_LOST_COMMIT", _COMMITTED),
     Difference("stuck-ongoing", TXNLOG, "STUCK_ONGOING", _ONGOING),
@@ -107,5 +111,5 @@ DIFFERENCES: Mapping[str, Sequence[Difference]] = {
     "kafka-3.5.2": _OF_ALL_HOT,
     "kafka-4.3.0": _OF_4_HOT,
     "kafka-4.4.0": _OF_4_HOT,
-    "kafka-4.3.0-stopped": (Difference("stuck-ongoing", TXNLOG, "STUCK_ONGOING", _ONGOING),),
+    "kafka-4.3.0-stopped": (_NOWHERE, Difference("stuck-ongoing", TXNLOG, "STUCK_ONGOING", _ONGOING)),
 }

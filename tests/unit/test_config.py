@@ -35,13 +35,13 @@ def test_defaults_are_those_of_kafka() -> None:
     ("content", "message"),
     [
         ("paddding = 1", "paddding is not an option; known are"),
-        ('padding = "soon"', "padding: 'soon' is no duration"),
-        ("padding = true", "padding: True is no duration"),
+        ('padding = "soon"', "padding: 'soon' is not a duration"),
+        ("padding = true", "padding: True is not a duration"),
         ('as_of = "2026-11-21T02:00:00"', "as_of: 2026-11-21T02:00:00 has no time zone"),
         ("as_of = 2026-11-21T02:00:00", "as_of: 2026-11-21 02:00:00 has no time zone"),
         ("coordinator_partitions = 0", "coordinator_partitions: 0 is not a whole number above 0"),
         ('accept_compacted_history = "yes"', "accept_compacted_history: 'yes' is neither true nor false"),
-        ("cluster = 7", "cluster: 7 is not a text"),
+        ("cluster = 7", "cluster: 7 is not a string"),
         ("= 7", "at line 1"),
     ],
 )
@@ -65,7 +65,7 @@ def test_a_wrong_key_names_file_and_key(tmp_path: Path, content: str, message: s
         ),
         (["detect", "dump", "--tables", "t", "--config", "absent.toml"], "absent.toml: No such file or directory"),
         (["detect", "dump", "--tables", "t", "--live-coordinators"], "live_coordinators needs bootstrap_server"),
-        (["detect", "dump", "--tables", "t", "--padding=-5m"], "--padding: '-5m' is no duration"),
+        (["detect", "dump", "--tables", "t", "--padding=-5m"], "--padding: '-5m' is not a duration"),
     ],
 )
 def test_what_a_user_did_wrong_is_one_line_and_exit_code_2(

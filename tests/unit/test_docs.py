@@ -22,7 +22,8 @@ from txnlog.tables.layout import TABLES, columns_of
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 VERDICTS = (ROOT / "docs/verdicts.md").read_text("utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS]
 SETTINGS = sorted((ROOT / "conf").glob("*.toml"))
 # Flags that pages name and that are not txnlog's.
 OF_OTHERS = {
@@ -31,7 +32,7 @@ OF_OTHERS = {
     "kafka-transactions.sh": {"--broker-id", "--coordinator-epoch", "--producer-epoch", "--start-offset"},
     "others": {"--collector", "--exclude", "--include", "--params", "--py-files", "--var"},
 }  # fmt: skip
-TRUTH = json.loads((ROOT / "data/samples/kafka-3.5.2/truth.json").read_text("utf-8"))["open_transactions"]
+TRUTH = json.loads((ROOT / "data/samples/shop/truth.json").read_text("utf-8"))["open_transactions"]
 
 
 def _generator() -> ModuleType:
@@ -48,8 +49,8 @@ GENERATE = _generator()
 
 def block(language: str, containing: str, page: str = README) -> str:
     """The block of code of a language that contains something, on a page."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    [found] = [each for each in blocks if containing in each]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    [found] = [text for name, text in blocks if name == language and containing in text]
     return str(found)
 
 
@@ -111,11 +112,17 @@ def test_actions_are_explained_in_the_readme_and_confidences_in_the_verdicts(nam
 
 
 def test_the_index_leads_to_every_page_and_the_readme_is_short() -> None:
-    index = (ROOT / "docs/index.md").read_text("utf-8")
-    assert [page.name for page in PAGES if page.parent.name == "docs" and page.name != "index.md"] == sorted(
-        set(re.findall(r"\]\(([\w-]+\.md)\)", index))
-    )
+    for index in (page for page in DOCS if page.name == "index.md"):
+        beside = {page.name for page in DOCS if page.parent == index.parent and page != index}
+        assert set(re.findall(r"\]\(([\w-]+\.md)\)", index.read_text("utf-8"))) == beside
     assert len(README.splitlines()) <= 180
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if page != ROOT / "docs/index.md"], ids=lambda page: page.name)
+def test_each_page_begins_with_a_way_back(page: Path) -> None:
+    back = re.match(r"\[[\w ]+\]\(([\w./]*index\.md)\)\n", page.read_text("utf-8"))
+    assert back is not None
+    assert (page.parent / back[1]).resolve() in DOCS
 
 
 def test_the_rules_stand_in_the_docs_in_their_order() -> None:
@@ -128,9 +135,9 @@ def test_the_rules_stand_in_the_docs_in_their_order() -> None:
 
 def test_what_an_abort_did_stands_in_the_record_of_the_sample() -> None:
     record = (ROOT / "data/samples/kafka-3.5.2/abort-run.txt").read_text("utf-8")
-    [abort] = [each for each in pages.blocks(pages.README) if "abort --topic" in each]
-    [moved] = [each for each in pages.blocks(ROOT / "docs/live.md") if "->" in each]
-    assert f"$ {abort.splitlines()[-1]}\nexit code 0\n{moved}" in record
+    [shown] = [each for each in pages.blocks(ROOT / "docs/live.md") if "->" in each]
+    command, moved = shown.splitlines()
+    assert f"{command}\nexit code 0\n{moved}\n" in record
 
 
 def test_each_table_is_in_the_readme() -> None:
@@ -139,7 +146,7 @@ def test_each_table_is_in_the_readme() -> None:
 
 def test_the_output_in_the_readme_is_what_the_sample_holds() -> None:
     below = block("", "find-hanging --tables build").partition("Topic ")[2].splitlines()[1:]
-    lines = [line.split() for line in below if not line.startswith(("left out", "..."))]
+    lines = [line.split() for line in below if not line.startswith(("hidden", "..."))]
     shown = [(line[0], int(line[1]), int(line[3]), line[-2], line[-1]) for line in lines]
     late = [each for each in TRUTH if each["late"]]
     names = ("topic", "partition", "start_offset", "cause", "action")

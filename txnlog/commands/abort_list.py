@@ -20,26 +20,26 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--broker-version",
         choices=("3.0", "older"),
         default="3.0",
-        help="older: the form for brokers before 3.0, which check nothing",
+        help="older: commands for brokers before 3.0, which check nothing",
     )
     parser.add_argument(
         "--verified-within",
         metavar="DURATION",
-        help="only what `txnlog verify` has found STILL_STUCK within that time, e.g. 10m",
+        help="only candidates that `txnlog verify` found STILL_STUCK within this time, e.g. 10m",
     )
     parser.add_argument(
         "--include-accepted",
         metavar="CAUSE",
         action="append",
         default=[],
-        help="also what `detect --accept-compacted-history` marked and would have this cause, such as"
-        " COORDINATOR_UNKNOWN: apart, under a warning, as it may be committed data; may be repeated",
+        help="also transactions that `detect --accept-compacted-history` marked and that would have this cause, such as"
+        " COORDINATOR_UNKNOWN; printed separately under a warning, because they may be committed data; may be repeated",
     )
 
 
 def _run(parsed: argparse.Namespace) -> None:
     if parsed.include_accepted and parsed.format != "sh":
-        raise OptionError(f"--include-accepted: only a script sets them apart, not --format {parsed.format}")
+        raise OptionError(f"--include-accepted: only the script prints them separately, not --format {parsed.format}")
     root = Root(parsed.tables)
     within = duration_ms("--verified-within", parsed.verified_within)
     found, older = abort_list.offered(root)
@@ -51,7 +51,7 @@ def _run(parsed: argparse.Namespace) -> None:
     if older:
         print(
             f"txnlog: {older} open candidates are left out: an older txnlog judged them without proofs. Run txnlog"
-            " detect on a dump to judge them anew",
+            " detect on a dump to judge them again",
             file=sys.stderr,
         )
     is_older = parsed.broker_version == "older"
@@ -72,7 +72,7 @@ def _left_out(count: int, of: int, parsed: argparse.Namespace) -> str:
 
 COMMAND = Command(
     "abort-list",
-    "print the aborts that are whole in evidence",
+    "print the abort commands backed by complete evidence",
     _add_arguments,
     _run,
     "abort-list --tables /data/txnlog --verified-within 10m > aborts.sh",

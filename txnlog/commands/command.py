@@ -1,4 +1,4 @@
-"""What a command is, and the arguments that several of them take."""
+"""The type of a command, and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMS = ("table", "json", "csv")
 
 
 class Command(NamedTuple):
-    """One command: `meaning` is its line in `txnlog --help`, `example` what to type behind `txnlog`."""
+    """One command: `meaning` is its line in `txnlog --help`, `example` what to type after `txnlog`."""
 
     name: str
     meaning: str
@@ -40,28 +40,28 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
 
 def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:
     """The argument of every command that prints rows; the first form is the default."""
-    parser.add_argument("--format", choices=forms, default=forms[0], help=f"form of the output ({forms[0]})")
+    parser.add_argument("--format", choices=forms, default=forms[0], help=f"output format ({forms[0]})")
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     """The argument of every command whose names are unique in a cluster only."""
-    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, where the tables have several")
+    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, if the tables have several")
 
 
 def add_partition(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that looks at one partition."""
     parser.add_argument("--topic", required=True, metavar="TOPIC", help="topic")
-    parser.add_argument("--partition", required=True, type=int, metavar="N", help="partition of it")
+    parser.add_argument("--partition", required=True, type=int, metavar="N", help="partition number")
 
 
 def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUPPRESS) -> None:
-    """`-v` and `--debug`: before the command and behind it."""
-    parser.add_argument("-v", "--verbose", action="store_true", default=default, help="say on stderr what is done")
+    """`-v` and `--debug`: before the command and after it."""
+    parser.add_argument("-v", "--verbose", action="store_true", default=default, help="print each step on stderr")
     parser.add_argument(
         "--debug",
         action="store_true",
         default=default,
-        help="as --verbose, with Spark's log and each error's traceback",
+        help="like --verbose, with Spark's log and each error's traceback",
     )
 
 

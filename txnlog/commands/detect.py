@@ -20,7 +20,7 @@ from txnlog.tables.layout import Root
 if TYPE_CHECKING:
     from txnlog.job.main import Outcome
 
-# So many are printed; the inventory of the dump has all.
+# Number of names that are printed; `dump_files` has all.
 LINKS_NAMED = 5
 # Read by txnlog/spark/conf/log4j2.properties.
 SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
@@ -46,7 +46,7 @@ def _flag(key: str) -> str:
 def _run(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
-    # Spark takes its time to import and to start: not before the options are right.
+    # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
     if parsed.debug:
         os.environ.setdefault(SPARK_LOG_LEVEL, "info")
@@ -68,11 +68,11 @@ def _outcome(options: DetectOptions) -> Outcome:
         raise SparkError(f"Spark: {cause_of(error)}") from error
     except OSError as error:
         # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
-        raise SparkError(f"{error}: is a disk full, or was Spark ended?") from error
+        raise SparkError(f"{error}: is a disk full, or was Spark killed?") from error
 
 
 def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
-    """Say on stdout what a run found, a few lines a cluster, and where the tables are."""
+    """Print the results of a run, a few lines per cluster, and where the tables are."""
     for found in outcome.runs:
         print(
             f"{printable(found['cluster'])}: {found['open_transactions']} open transactions,"
@@ -83,15 +83,15 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
         )
         if found["coordinator_partitions_missing"]:
             print(
-                f"  the dump lacks {found['coordinator_partitions_missing']} of {found['coordinator_partitions']}"
-                " partitions of __transaction_state"
+                f"  missing from the dump: {found['coordinator_partitions_missing']} of"
+                f" {found['coordinator_partitions']} partitions of __transaction_state"
             )
         if found["bytes_damaged"]:
             print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
     if outcome.not_followed:
         print(
-            f"{len(outcome.not_followed)} symbolic links or special files were not followed, and what they lead to was"
-            f" not read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
+            f"{len(outcome.not_followed)} symbolic links or special files were not followed and not"
+            f" read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
         )
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()

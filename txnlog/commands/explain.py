@@ -27,7 +27,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "explain",
-    "tell the story of a partition's open transactions with its evidence",
+    "print the history of a partition's open transactions, with the evidence",
     _add_arguments,
     _run,
     "explain --tables /data/txnlog --topic orders --partition 3",

@@ -27,10 +27,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--duration-filter",
         default="-1",
         metavar="DURATION",
-        help="only transactions under way for longer when the dump was taken: ms, or 15m; all if below 0 (-1)",
+        help="only transactions open for longer than this when the dump was taken: ms, or 15m; below 0: all (-1)",
     )
     parser.add_argument(
-        "--transactional-id-pattern", metavar="REGEX", help="only ids that are as a whole what the expression says"
+        "--transactional-id-pattern", metavar="REGEX", help="only ids that match this regular expression completely"
     )
     add_cluster(parser)
     add_format(parser)

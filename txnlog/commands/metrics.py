@@ -12,8 +12,8 @@ from txnlog.tables.layout import Root
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
-    parser.add_argument("--cluster", metavar="NAME", help="the figures of one cluster (all)")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="replace this file at once (print them)")
+    parser.add_argument("--cluster", metavar="NAME", help="only this cluster (default: all)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="replace this file atomically (default: print)")
 
 
 def _run(parsed: argparse.Namespace) -> None:
@@ -28,7 +28,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "metrics",
-    "print what the latest run of each cluster found, as metrics of Prometheus",
+    "print the results of each cluster's latest run as Prometheus metrics",
     _add_arguments,
     _run,
     "metrics --tables /data/txnlog --output /var/lib/node_exporter/textfile/txnlog.prom",

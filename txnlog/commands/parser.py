@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where the help is; exit code 2."""
+        """Print what is wrong and where the help is; exit code 2."""
         self.exit(2, f"txnlog: {printable(message)}: see {self.prog} --help\n")
 
 

@@ -13,7 +13,7 @@ from txnlog.report.words import size
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
-    parser.add_argument("--html", required=True, type=Path, metavar="FILE", help="where the page goes")
+    parser.add_argument("--html", required=True, type=Path, metavar="FILE", help="HTML file to write")
 
 
 def _run(parsed: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""What a terminal gets that a file or a log does not: a width to fit, and the step under way."""
+"""Output for a terminal only: the width to fit, and the current step."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LOG = logging.getLogger("txnlog")
 
 
 def width() -> int | None:
-    """Columns of the terminal that stdout is; None where it is none, and nothing has to fit."""
+    """The width of the terminal; None if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 @contextlib.contextmanager
 def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
-    """A function that is told each step as it begins. On a terminal it shows the step, its number and what is left."""
+    """A function to call when a step begins. On a terminal it shows the step, its number and the steps left."""
     if not sys.stderr.isatty() or LOG.isEnabledFor(logging.INFO):
         yield lambda step: LOG.info("%s; %s", numbered(step, steps), left_behind(step, steps) or "then done")
         return
@@ -26,7 +26,7 @@ def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.table import Column
 
-    # What is left is cut where the terminal ends: a line that wraps would jump.
+    # The list of steps left is cut at the terminal's width: a wrapped line would jump.
     left = TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), left)
     with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as shown:
@@ -40,6 +40,6 @@ def numbered(step: str, steps: Sequence[str]) -> str:
 
 
 def left_behind(step: str, steps: Sequence[str]) -> str:
-    """The steps behind a step; empty behind the last."""
+    """The steps after a step; empty after the last."""
     behind = steps[steps.index(step) + 1 :] if step in steps else ()
     return f"then {', '.join(behind)}" if behind else ""

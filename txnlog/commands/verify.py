@@ -1,4 +1,4 @@
-"""`txnlog verify`: the one command, beside `detect --bootstrap-server`, that talks to a running cluster."""
+"""`txnlog verify`: the one command, apart from `detect --bootstrap-server`, that asks a running cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ COLUMNS = (
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
     add_bootstrap_server(parser)
-    parser.add_argument("--cluster", metavar="NAME", help="whose candidates; else those whose dump had its cluster id")
+    parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="cluster of the candidates; default: the one whose dump had the live cluster's id",
+    )
     add_format(parser, FORMS)
 
 
@@ -38,7 +42,7 @@ def _run(parsed: argparse.Namespace) -> None:
     root = Root(parsed.tables)
     timeout = duration_ms("--timeout", parsed.timeout)
     if not timeout:
-        raise OptionError("--timeout: an answer takes some time")
+        raise OptionError("--timeout: must be above 0")
     candidates = abort_list.open_candidates(root)
     runs = rows(root, RUNS, order="finished_at")
     from txnlog.live.client_properties import client_settings
@@ -74,7 +78,7 @@ def _remark(found: int, others: int, live_id: str) -> str:
 
 COMMAND = Command(
     "verify",
-    "ask the live cluster whether each abort candidate still holds its partition back",
+    "ask the live cluster whether each abort candidate still blocks its partition",
     _add_arguments,
     _run,
     "verify --tables /data/txnlog --bootstrap-server kafka-1:9092 --command-config client.properties",

@@ -47,7 +47,7 @@ DISCARDING = (Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR)
 
 
 class Confidence(enum.StrEnum):
-    """How whole the evidence is."""
+    """How complete the evidence is."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -81,25 +81,25 @@ ACTION_OF = {
 
 # In words, for people. How each is reached: `txnlog.detection.rules`.
 SAYS = {
-    Cause.LATE_WRITE_AFTER_END: "Data arrived after the marker that had ended its transaction.",
-    Cause.NEVER_ADDED: "No transaction of the id that could still end it lists this partition.",
+    Cause.LATE_WRITE_AFTER_END: "Data arrived after the marker that ended its transaction.",
+    Cause.NEVER_ADDED: "No transaction that could still end this data lists the partition.",
     Cause.EPOCH_MISMATCH: "A fenced producer (a zombie) wrote it; the coordinator is at a later epoch.",
-    Cause.COORDINATOR_UNKNOWN: "All coordinators are in the dump and none knows the producer id.",
-    Cause.ID_EXPIRED: "The transactional id has expired; its coordinator has forgotten the producer id.",
+    Cause.COORDINATOR_UNKNOWN: "All coordinators are in the dump, and none knows the producer id.",
+    Cause.ID_EXPIRED: "The transactional id has expired; its coordinator no longer knows the producer id.",
     Cause.MARKER_LOST_ABORT: "The coordinator aborted it, but the marker never reached this partition.",
     Cause.PHANTOM_BELOW_LOG_START: "It starts below the log start offset; its first data is gone.",
     Cause.MARKER_LOST_COMMIT: "The coordinator committed it, but the marker never reached this partition.",
-    Cause.STUCK_ONGOING: "Its coordinator still has it ongoing, past its timeout.",
-    Cause.STUCK_PREPARE: "Its coordinator decided but cannot write the marker here.",
-    Cause.ONGOING: "Its coordinator has it ongoing, in time.",
-    Cause.PENDING: "Its coordinator is writing the markers just now.",
-    Cause.TOO_YOUNG: "Not open for long enough to say more.",
-    Cause.TWO_PHASE_COMMIT: "It may be open for days.",
+    Cause.STUCK_ONGOING: "Its coordinator still has it Ongoing after its timeout.",
+    Cause.STUCK_PREPARE: "Its coordinator decided but cannot write the marker to this partition.",
+    Cause.ONGOING: "Its coordinator has it Ongoing, within its timeout.",
+    Cause.PENDING: "Its coordinator is writing the markers now.",
+    Cause.TOO_YOUNG: "It has not been open for long enough to judge.",
+    Cause.TWO_PHASE_COMMIT: "It belongs to a two-phase commit and may be open for days.",
     Cause.CLEANER_ARTEFACT: "Compaction left empty batches: ask the broker with `describe-producers`.",
-    Cause.SKEW: "Clocks, or the times of two copies, do not fit: dump again.",
+    Cause.SKEW: "Clocks, or the times of two copies, do not match: dump again.",
     Cause.COVERAGE_GAP: "A segment, the log's end, or a partition of `__transaction_state` is missing.",
     Cause.HISTORY_COMPACTED: "The coordinators' log does not reach back before the transaction.",
-    Cause.NOT_PRINTED: "A text of `kafka-dump-log.sh` does not say what it depends on.",
-    Cause.AMBIGUOUS_PRODUCER_ID: "The producer id stands under several transactional ids.",
+    Cause.NOT_PRINTED: "The `kafka-dump-log.sh` output does not contain what the verdict depends on.",
+    Cause.AMBIGUOUS_PRODUCER_ID: "Several transactional ids claim the producer id.",
     Cause.CORRUPT_INPUT: "Damage may hide a marker or a coordinator record.",
 }

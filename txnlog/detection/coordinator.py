@@ -49,13 +49,14 @@ def coordinator_coverage(
 
     `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
     itself is missing, or copies disagree (`copies_disagree`). `whole_from` is the time (ms) from which on that holds,
-    0 where the log is whole from its start: the later one of what the first such record says and of its batch, as a
-    Complete* record carries the time of its preparation (`TransactionMetadata.prepareComplete`), possibly long before
-    it was appended. `certain_from_offset`: an id's record from there on is its current state, and no damage hides a
-    later one. `gapless_from_offset`: no offset is missing from there on; `are_listed`: a listing shows that no segment
+    0 where the log is whole from its start and that is of its first epoch: the later one of what the first such record
+    says and of its batch, as a Complete* record carries the time of its preparation
+    (`TransactionMetadata.prepareComplete`), possibly long before it was appended. `certain_from_offset`: an id's record
+    from there on is its current state, and no damage hides a later one. `gapless_from_offset`: no offset is missing
+    from there on; `are_listed`: a listing shows that no segment
     is missing below; `others_reach`: another copy has something from there on. `coordinator_as_of` and
     `coordinator_copy_from` (ms) are no later than the last record of a partition of which fewer brokers have a copy
-    than of another.
+    than of another, and of any other no later than the first of its copies or its last record.
     """
     # A copy without an end is one that could not be opened: missing. With fewer copies than others have, the leader's
     # may be missing, and a follower that had fallen behind proves what it has and nothing more.
@@ -71,13 +72,14 @@ def coordinator_coverage(
         "bool_and(are_listed) AS are_listed",
         "bool_and(others_reach) AS others_reach",
     )
+    is_of_history = "offset >= history_from AND last_update_timestamp IS NOT NULL"
     records = summed(
         states.join(history, [*PLACE], "inner"),
         PLACE,
         "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
         f"max({WRITTEN}) AS latest_record",
-        f"min_by({WRITTEN}, offset) FILTER (WHERE offset >= history_from AND last_update_timestamp IS NOT NULL)"
-        " AS first_time",
+        f"min_by({WRITTEN}, offset) FILTER (WHERE {is_of_history}) AS first_time",
+        f"min_by(coordinator_epoch, offset) FILTER (WHERE {is_of_history}) AS first_epoch",
     )
     end_is_missing = (
         f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
@@ -91,7 +93,13 @@ def coordinator_coverage(
         .selectExpr(
             "*",
             f"NOT coalesce({end_is_missing}, false) AS has_end",
-            "if(may_lack_leader, coalesce(latest_record, 0), NULL) AS proven_to",
+            # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
+            "coalesce(latest_record, 0) AS latest",
+            "greatest(if(NOT may_lack_leader, coordinator_since, NULL), latest) AS proven_copy_from",
+            "greatest(if(NOT may_lack_leader, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
+            # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
+            # epoch.
+            "first_time IS NULL OR coalesce(first_epoch = 0, false) AS is_of_first_epoch",
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
         )
@@ -103,13 +111,13 @@ def coordinator_coverage(
             "history_from AS gapless_from_offset",
             "are_listed",
             "others_reach",
-            "least(shown_as_of, proven_to) AS coordinator_as_of",
+            "least(shown_as_of, proven_as_of) AS coordinator_as_of",
             "as_of_is_plausible AS coordinator_as_of_is_plausible",
             "is_text AS coordinator_is_text",
             "coalesce(copies_disagree, false) AS copies_disagree",
-            "least(copy_from, proven_to) AS coordinator_copy_from",
+            "least(copy_from, proven_copy_from) AS coordinator_copy_from",
             "copy_to AS coordinator_copy_to",
-            "CASE whole_from_offset WHEN 0 THEN 0 ELSE if(whole_from_offset IS NULL, NULL, first_time) END"
+            "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, first_time))"
             " AS whole_from",
         )
     )

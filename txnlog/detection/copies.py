@@ -22,6 +22,11 @@ LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset"
 )
+# Of a chosen copy: nothing of the log is missing below it, whatever the broker still had when it was copied.
+STARTS_WITH_LOG = (
+    "(first_base_offset = 0 OR epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
+    " AND NOT lowest_base_offset < first_base_offset"
+)
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 PARTITION = ("cluster", "topic", "partition")
 COPY = ("cluster", "broker", "log_dir", "topic", "partition")
@@ -61,6 +66,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         .selectExpr(
             "*",
             f"array_max(filter(snapshots, {is_usable})).offset AS snapshot_offset",
+            f"array_min(filter(snapshots, {is_usable})).offset AS first_snapshot_offset",
             "array_max(filter(snapshots, each -> each.offset > log_end_offset)).offset AS snapshot_above_end",
             "greatest(first_base_offset, coalesce(log_start_checkpoint, 0)) AS log_start_offset",
         )
@@ -68,9 +74,9 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     )
 
 
-def chosen_copies(copies: DataFrame) -> DataFrame:
+def chosen_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
     """One row per partition: the copy that is believed, why, and how far the others reach."""
-    return believed(ranked_copies(copies))
+    return believed(with_earliest(ranked_copies(copies), times))
 
 
 def ranked_copies(copies: DataFrame) -> DataFrame:
@@ -89,6 +95,21 @@ def ranked_copies(copies: DataFrame) -> DataFrame:
     )
 
 
+def with_earliest(ranked: DataFrame, times: DataFrame) -> DataFrame:
+    """Add `copied_since` and `shown_since` (ms): `copy_from` and `shown_as_of` of the partition's copy taken first.
+
+    And `coordinator_since`, its `coordinator_from` (`copy_times`). Which copy is the leader's is not known: what the
+    believed one has may be what its follower had fetched long before it was copied.
+    """
+    taken = times.selectExpr("cluster", "broker", "log_dir", "copy_from", "shown_as_of", "coordinator_from")
+    return ranked.join(taken, ["cluster", "broker", "log_dir"], "left").selectExpr(
+        "* EXCEPT (copy_from, shown_as_of, coordinator_from)",
+        f"min(copy_from) OVER ({_OF_PARTITION}) AS copied_since",
+        f"min(shown_as_of) OVER ({_OF_PARTITION}) AS shown_since",
+        f"min(coordinator_from) OVER ({_OF_PARTITION}) AS coordinator_since",
+    )
+
+
 def believed(ranked: DataFrame) -> DataFrame:
     """The first of each partition's `ranked_copies`, and why it is that."""
     return (
@@ -97,10 +118,10 @@ def believed(ranked: DataFrame) -> DataFrame:
             "*",
             "NOT is_text AND coalesce(text_epoch > last_leader_epoch, false) AS text_is_newer",
             "CASE WHEN copies = 1 THEN 'the only copy'"
-            " WHEN next_is_text AND NOT is_text THEN 'raw segments, which carry more than their text'"
+            " WHEN next_is_text AND NOT is_text THEN 'raw segments, which have more than kafka-dump-log output'"
             " WHEN next_epoch IS NULL OR last_leader_epoch > next_epoch THEN 'highest last leader epoch'"
             " WHEN log_end_offset > next_log_end_offset THEN 'highest log end offset'"
-            " ELSE 'as long as the others, first by broker' END AS chosen_because",
+            " ELSE 'as long as the others, first by broker name' END AS chosen_because",
         )
         .drop(*_RANKS, "is_hidden_end")
     )

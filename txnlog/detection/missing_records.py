@@ -51,13 +51,16 @@ def with_missing_records(
 
 
 def _unexplained(runs: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """COMMIT markers in any copy that no record of a coordinator is about, and when each was written."""
+    """The last COMMIT markers in any copy that no record of a coordinator is about, and when each was written."""
     # Also of copies that are not believed: a leader that was elected unclean has lost the marker, the commit stays.
-    markers = (
-        runs.where("fact = 'marker' AND marker_type = 'COMMIT'")
-        .selectExpr(*KEY, "producer_epoch", "coordinator_epoch", f"{within_calendar('last_timestamp')} AS marked_at")
-        .where("marked_at IS NOT NULL")
+    markers = runs.where("fact = 'marker' AND marker_type = 'COMMIT'").selectExpr(
+        *KEY, "producer_epoch", "coordinator_epoch", f"{within_calendar('last_timestamp')} AS marked_at"
     )
+    return unexplained(markers, named, clock_skew_ms).drop("coordinator_epoch")
+
+
+def unexplained(markers: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """Those of some COMMIT markers that no readable record (`named`) is about: `marked_at` (ms) says when."""
     is_explained = F.expr(
         "m.cluster = e.cluster AND m.producer_id = e.producer_id"
         " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
@@ -66,9 +69,9 @@ def _unexplained(runs: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataF
         " AND coalesce(exists(e.listed, each -> each.topic = m.topic AND each.partition = m.partition), true)"
     )
     return (
-        markers.alias("m")
+        markers.where("marked_at IS NOT NULL")
+        .alias("m")
         .join(_explanations(named, clock_skew_ms).alias("e"), is_explained, "left_anti")
-        .drop("coordinator_epoch")
     )
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
+from txnlog.detection.commit_markers import places_to_read, with_counted_commits
 from txnlog.detection.commits import (
     needs_markers,
     places_of_witnesses,
@@ -18,8 +19,8 @@ from txnlog.detection.commits import (
     with_witnesses,
 )
 from txnlog.detection.coordinator import coordinator_coverage
-from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies
-from txnlog.detection.evidence import with_coordinator, with_index, with_owner, with_pending, with_remembered
+from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies, with_earliest
+from txnlog.detection.evidence import PRODUCER, with_coordinator, with_index, with_owner, with_pending, with_remembered
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
@@ -34,7 +35,7 @@ class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
     `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    producer ids in the copies (rows of `COPY` and producer_id) that it is given, from the whole log.
+    producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
     transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
@@ -99,10 +100,9 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     """
     skew_ms, runs, snapshots = thresholds.clock_skew_ms, facts.runs, facts.producer_snapshots
     ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
+    taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
     everywhere, of_coordinators, times = settle(
-        ranked,
-        coordinator_copies(facts.transaction_states, ranked),
-        copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms),
+        with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
     )
     copies = believed(everywhere.frame)
     taken = stretches(of_coordinators.frame)
@@ -128,7 +128,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         )
     )
     batches = facts.batches(_wanted(known.rows, places.rows))
-    (proved,) = settle(
+    proved, unread = settle(
         known.frame.transform(with_bounds, runs, facts.dump_files, copies, skew_ms)
         .transform(with_commit_markers, batches, copies, skew_ms)
         .transform(with_witnesses, batches, copies)
@@ -137,9 +137,15 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         .transform(with_index, facts.aborted_transactions, copies)
         .transform(with_pending, runs, copies, skew_ms)
         .transform(with_remembered, facts.remembered)
-        .transform(with_proofs, thresholds)
+        .transform(with_proofs, thresholds),
+        places_to_read(known.frame, runs, snapshots, readable, facts.dump_files),
     )
-    judged = proved.frame.transform(with_unproved, copies, times.frame).transform(with_verdicts, thresholds)
+    read = facts.batches(_of_own_data(unread.rows, proved.rows))
+    judged = (
+        proved.frame.transform(with_counted_commits, read, readable, skew_ms)
+        .transform(with_unproved, copies)
+        .transform(with_verdicts, thresholds)
+    )
     (found,) = settle(judged.join(held_back(proved.frame, runs, copies), [*PARTITION], "left"))
     return Detection(
         found.frame,
@@ -159,6 +165,13 @@ def _wanted(known: pa.Table, places: pa.Table) -> list[dict[str, Any]]:
     return [*lacking.to_pylist(), *places.select(names).to_pylist()]
 
 
+def _of_own_data(places: pa.Table, proved: pa.Table) -> list[dict[str, Any]]:
+    """Those of the places whose producer id has a transaction that would be discarded."""
+    own = proved.filter(proved.column("is_own_data"))
+    discarded = {tuple(row.values()) for row in own.select([*PRODUCER]).to_pylist()}
+    return [row for row in places.to_pylist() if tuple(row[name] for name in PRODUCER) in discarded]
+
+
 def _clusters(log_dirs: DataFrame) -> DataFrame:
     return summed(
         log_dirs,
@@ -172,5 +185,6 @@ def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clu
     return (
         transactions.join(copies, [*PARTITION], "inner")
         .join(times, [*LOG_DIR], "left")
+        .selectExpr("* EXCEPT (copy_from, coordinator_from)", "least(copy_from, copied_since) AS copy_from")
         .join(clusters.selectExpr("cluster", "transaction_max_timeout_ms"), ["cluster"], "left")
     )

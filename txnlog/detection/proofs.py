@@ -30,17 +30,18 @@ class Proof(NamedTuple):
 PRINTED_WHOLE = Proof(
     "log_is_printed_whole",
     "NOT (is_damaged AND is_text)",
-    "The printed text of the partition is not cut short or damaged after the last thing known of the producer id.",
+    "kafka-dump-log output of the partition, if it is used, is not cut short or damaged after the producer id's last"
+    " marker or snapshot entry.",
     "kafka-dump-log (`DumpLogSegments`)",
     "print the partition again, or copy its segments",
     Cause.CORRUPT_INPUT,
-    "concat('the text of this partition is cut short, damaged or does not add up: print it again, kafka-dump-log.sh"
-    " --deep-iteration --files ', topic, '-', partition, '/*.log, or copy the segments')",
+    "concat('the kafka-dump-log output of this partition is cut short, damaged or inconsistent: print it again,"
+    " kafka-dump-log.sh --deep-iteration --files ', topic, '-', partition, '/*.log, or copy the segments')",
 )
 NOT_DAMAGED = Proof(
     "log_is_not_damaged",
     "NOT is_damaged",
-    "No damage in the copy can hide a batch or marker after the last thing known of the producer id.",
+    "No damage in the copy can hide a batch or marker after the producer id's last marker or snapshot entry.",
     "`DefaultRecordBatch` (CRC-32C)",
     "dump the partition again",
     Cause.CORRUPT_INPUT,
@@ -62,7 +63,7 @@ NOT_IN_ABORTED_INDEX = Proof(
     "`AbortedTxn`",
     "dump the partition again",
     Cause.CORRUPT_INPUT,
-    "'the transaction index says that this transaction was aborted, the log has no marker of it'",
+    "'the transaction index says that this transaction was aborted, but the log has no marker of it'",
 )
 END_IS_READ = Proof(
     "end_of_log_is_read",
@@ -85,7 +86,7 @@ NO_GAP = Proof(
 REACHES_END = Proof(
     "copy_reaches_log_end",
     "NOT is_cut",
-    "Neither the high watermark, a snapshot, leader-epoch-checkpoint nor another copy reaches beyond the copy.",
+    "The copy reaches the log end: no high watermark, snapshot, leader-epoch-checkpoint or other copy reaches further.",
     "`UnifiedLog`, `LeaderEpochFileCache`",
     "dump the partition again, checkpoints first",
     Cause.COVERAGE_GAP,
@@ -96,95 +97,98 @@ REACHES_END = Proof(
 NEWEST_FORM = Proof(
     "segments_are_not_older_than_text",
     "NOT text_is_newer",
-    "No printed text of the partition is of a later leader epoch than the segments.",
+    "No kafka-dump-log output of the partition has a later leader epoch than the segments.",
     "leader epochs (KIP-101)",
     "copy the segments again",
     Cause.COVERAGE_GAP,
-    "'the text of this partition is of a later leader epoch than its raw segments: copy the segments again'",
+    "'the kafka-dump-log output of this partition has a later leader epoch than its raw segments: copy the segments"
+    " again'",
 )
 START_IS_IN_COPY = Proof(
     "log_start_is_known",
-    "NOT starts_below_log OR log_start_is_confirmed",
-    "The log of the broker starts where the copy does: retention removed what is below, no segment is missing.",
+    "log_start_is_confirmed OR is_seen_to_start",
+    "The broker's log starts where the copy does: retention removed what is below, no segment is missing. Or the copy"
+    " shows what the producer id had before: its last end, or a snapshot in which nothing of it is open.",
     "`LeaderEpochFileCache.truncateFromStart`, log-start-offset-checkpoint",
     "copy all segments of the partition and leader-epoch-checkpoint",
     Cause.COVERAGE_GAP,
-    "concat('the copy starts at offset ', log_start_offset, ', and nothing proves that the log does: is its first"
-    " segment missing?')",
+    "concat('the copy starts at offset ', log_start_offset, ', and nothing proves that the broker\\'s log starts"
+    " there: is its first segment missing?')",
 )
 HAS_RECORDS = Proof(
     "has_records",
     "NOT (batches > 0 AND records = 0)",
-    "Records of the transaction are left, not only batches that the cleaner emptied.",
+    "Records of the transaction are left, not only batches that the log cleaner emptied.",
     "`LogCleaner`",
     "ask the broker with kafka-transactions.sh describe-producers",
     Cause.CLEANER_ARTEFACT,
-    "'only batches without records, left by compaction: ask the broker with describe-producers'",
+    "'compaction left only batches without records: ask the broker with describe-producers'",
 )
 ONE_OWNER = Proof(
     "has_one_owner",
     "NOT is_ambiguous_id",
-    "At most one transactional id stands for the producer id.",
+    "At most one transactional id claims the producer id.",
     "`ProducerIdManager`",
     "make sure that the dump is of one cluster",
     Cause.AMBIGUOUS_PRODUCER_ID,
-    "concat('the producer id stands under several transactional ids: ', array_join(transactional_ids, ', '))",
+    "concat('several transactional ids claim the producer id: ', array_join(transactional_ids, ', '))",
 )
 COORDINATOR_IS_CERTAIN = Proof(
     "coordinator_is_certain",
     "NOT coordinator_is_damaged",
-    "The copy of the id's coordinator partition reaches its log end, by its high watermark, and nothing in it hides a"
-    " later record.",
+    "The copy of the id's coordinator partition reaches its high watermark, and nothing in it can hide a later record.",
     "`TransactionStateManager`, replication-offset-checkpoint",
     "copy the partition of __transaction_state and replication-offset-checkpoint again",
     Cause.CORRUPT_INPUT,
-    "if(coordinator_is_text, concat('the text of __transaction_state-', coordinator_partition, ' is cut short, damaged"
-    " or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files __transaction_state-',"
+    "if(coordinator_is_text, concat('the kafka-dump-log output of __transaction_state-', coordinator_partition, ' is"
+    " cut short, damaged or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files"
+    " __transaction_state-',"
     " coordinator_partition, '/*.log'), concat('the copy of __transaction_state-', coordinator_partition,"
-    " ' is damaged, lacks its end, or came without the replication-offset-checkpoint that says where that is'))",
+    " ' is damaged, lacks its end, or has no replication-offset-checkpoint that proves its end'))",
 )
 AS_OF_IS_PLAUSIBLE = Proof(
     "as_of_is_confirmed",
     "as_of_is_plausible AND coalesce(coordinator_as_of_is_plausible, true)",
-    "Something in the copy is nearly as late as the time that it is said to be of.",
+    "A broker timestamp or a file time in the copy is close to the as-of.",
     "checkpoints are written every minute (`LogManager`)",
     "correct dump.toml or --as-of",
     Cause.SKEW,
-    "concat('the copy is said to be of ', iso_as_of, ', and nothing in it is nearly as late: correct dump.toml or"
+    "concat('the as-of of the copy is ', iso_as_of, ', but no time in the copy is close to it: correct dump.toml or"
     " --as-of')",
 )
 IS_LATE = Proof(
     "is_proven_late",
     "shown_as_of - appended_by > late_after_ms",
-    "Its last batch was in the log longer ago than transaction.max.timeout.ms plus the padding, by the as-of and by"
-    " what is in the copy.",
+    "Its last batch was in the log for longer than transaction.max.timeout.ms plus the padding, by the as-of and by"
+    " the times in the copy.",
     "KIP-664; brokers' clocks in markers, LogAppendTime and file times",
     "list the folder on the broker before the copy (listing.tsv), or dump again later",
     Cause.SKEW,
-    "'its timestamps contradict the brokers\\' clocks and nothing later in the log bounds its age: dump it again'",
+    "'its timestamps contradict the brokers\\' clocks, and no later broker timestamp in the log bounds its age: dump it"
+    " again'",
 )
 COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
     "is_seen_by_coordinator OR (transactional_id IS NULL AND coordinator_copy_from IS NULL)",
-    "The coordinator was copied after the data was written, by brokers' clocks; by the producer's only where both were"
-    " copied within `clock-skew`. It knows of the epochs that are in the log.",
+    "The coordinator was copied after the data was written, by brokers' clocks (by the producer's only if both were"
+    " copied within `clock-skew`), and it knows the epochs that are in the log.",
     "item 40 of semantics.md",
     "dump __transaction_state after the partitions; state start and end of each copy in dump.toml; list the folders"
     " before the copy (listing.tsv)",
     Cause.SKEW,
-    "'the coordinator was copied before this data was certainly written: dump __transaction_state again'",
+    "'it is not certain that the coordinator was copied after this data was written: dump __transaction_state again'",
 )
 ALL_COORDINATORS = Proof(
     "all_coordinators_are_there",
     "is_known OR size(missing_coordinators) = 0",
-    "The producer id has an owner, or every partition of __transaction_state is in the dump, their number being"
+    "The producer id has an owner, or every partition of __transaction_state is in the dump, and their number is"
     " stated or proved by the ids in them.",
     "`TransactionStateManager.partitionFor`",
     "copy all partitions of __transaction_state; state transaction_state_partitions in dump.toml",
     Cause.COVERAGE_GAP,
     "if(missing_coordinators IS NULL, 'no coordinator in the dump knows the producer id, and nothing says how many"
     " partitions __transaction_state has: state transaction_state_partitions in dump.toml',"
-    " concat('no coordinator in the dump knows the producer id, but __transaction_state lacks partitions ',"
+    " concat('no coordinator in the dump knows the producer id, but partitions of __transaction_state are missing: ',"
     " array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', '')))",
 )
 COORDINATORS_ARE_CERTAIN = Proof(
@@ -195,7 +199,7 @@ COORDINATORS_ARE_CERTAIN = Proof(
     "copy __transaction_state again",
     Cause.CORRUPT_INPUT,
     "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged, lacks records, or"
-    " came without replication-offset-checkpoint'",
+    " has no replication-offset-checkpoint'",
 )
 NOT_OWNED = Proof(
     "no_coordinator_will_end_it",
@@ -204,7 +208,7 @@ NOT_OWNED = Proof(
     "KIP-664; `TransactionMetadata`",
     "wait for the coordinator, or dump again",
     Cause.ONGOING,
-    "concat('the coordinator is in ', current.state, ' with this partition')",
+    "concat('the coordinator is in ', current.state, ' and lists this partition')",
 )
 NOT_ENDED_SINCE = Proof(
     "no_end_since_copy",
@@ -218,19 +222,21 @@ NOT_ENDED_SINCE = Proof(
 MARKER_IS_PRINTED = Proof(
     "last_marker_is_printed",
     "NOT coalesce(last_marker.marker_type = 'NOT_PRINTED', false)",
-    "The text says whether the producer id's last marker is a COMMIT or an ABORT.",
+    "It is known whether the producer id's last marker is a COMMIT or an ABORT: some kafka-dump-log output does not"
+    " say.",
     "kafka-dump-log --deep-iteration",
     "print the partition again with --deep-iteration",
     Cause.NOT_PRINTED,
-    "concat('the text does not say whether the marker at offset ', last_marker.base_offset, ' is a COMMIT or an"
-    " ABORT: print it again, kafka-dump-log.sh --deep-iteration --files ', topic, '-', partition, '/*.log')",
+    "concat('the kafka-dump-log output does not say whether the marker at offset ', last_marker.base_offset, ' is a"
+    " COMMIT or an ABORT: print it again, kafka-dump-log.sh --deep-iteration --files ', topic, '-', partition,"
+    " '/*.log')",
 )
 NO_COMMIT = Proof(
     "no_commit_can_own_it",
     "(committed IS NULL OR commit_came) AND NOT is_witnessed",
-    "No committed transaction that is known and listed the partition can have written the data: the last one's marker"
-    " is here, or the data is later by a broker's clock or by its producer epoch. Where records are missing, data"
-    " of its epoch was not committed at the next epoch in another partition, either.",
+    "No known committed transaction that listed the partition can have written the data: the marker of the last one is"
+    " here, or the data is later by a broker's clock or by its producer epoch. If records are missing, no COMMIT marker"
+    " in another partition closed data of the same epoch, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
     Cause.SKEW,
@@ -239,64 +245,64 @@ NO_COMMIT = Proof(
 COMMITS_EXPLAINED = Proof(
     "commits_are_explained",
     "coalesce(unexplained_commits, 0) = 0",
-    "Each COMMIT marker that was written while the coordinator's records are held to be whole has its record.",
+    "Each COMMIT marker of the time for which the coordinator's records look complete has its record.",
     "only coordinators write COMMIT markers (`TransactionMarkerChannelManager`)",
     "dump all brokers again; look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'COMMIT markers in the dump have no record in __transaction_state although its copy looks whole: records are lost,"
-    " and that this data was committed cannot be ruled out'",
+    "'COMMIT markers in the dump have no record in __transaction_state although its copy looks complete: records are"
+    " lost, and this data may have been committed'",
 )
 COPIES_AGREE = Proof(
     "coordinator_copies_agree",
     "NOT coalesce(copies_disagree, false)",
-    "All copies of the coordinator partition have the same records at the same offsets, as far as they have any.",
+    "All copies of the coordinator partition have the same records at the same offsets, where they have any.",
     "leader epochs (KIP-101), unclean leader elections",
     "look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'copies of __transaction_state have different records at the same offsets: records were lost, and that this data"
-    " was committed cannot be ruled out'",
+    "'copies of __transaction_state have different records at the same offsets: records were lost, and this data may"
+    " have been committed'",
 )
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
     "whole_from = 0 OR is_born_in_range OR whole_from < started_after OR is_of_current",
     "The coordinator's records reach back without a gap to before the data was written, by brokers' clocks, or to when"
-    " the producer id was given out.",
+    " the producer id was handed out.",
     "compaction of __transaction_state (`LogCleaner`)",
     "keep dumps from before the data; raise min.compaction.lag.ms of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'records of __transaction_state from before this transaction are compacted away, missing or damaged: that it "
-    "was committed and its marker lost cannot be ruled out'",
+    "'records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
+    " have been committed and its marker lost'",
 )
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",
     "is_last_record",
     "No offset is missing after the id's last record, or a listing has all segments of its coordinator partition, or"
-    " another broker's copy that reaches beyond the gap has the same last record. Where no coordinator knows the"
-    " producer id, each partition has no gap, a listing, or another copy that does not know it, either.",
-    "`LogCleaner`, `UnifiedLog.replaceSegments`: a copy may lack a segment that was swapped meanwhile",
+    " another broker's copy that reaches beyond the gap has the same last record. If no coordinator knows the producer"
+    " id, each partition has no gap, or a listing, or another copy that does not know it, either.",
+    "`LogCleaner`, `UnifiedLog.replaceSegments`: a copy may lack a segment that was replaced meanwhile",
     "copy __transaction_state from all brokers, or list the folders before the copy (listing.tsv)",
     Cause.COVERAGE_GAP,
     "if(is_known, concat('offsets after the id\\'s last record are missing in the copy of __transaction_state-',"
-    " coordinator_partition, ': compacted, or swapped while it was copied. Another copy or a listing would tell'),"
-    " 'offsets are missing in a copy of __transaction_state: compacted, or swapped while it was copied. Another copy or"
-    " a listing would tell')",
+    " coordinator_partition, ': compaction removed them, or a segment was replaced during the copy. Another copy or a"
+    " listing would show which'), 'offsets are missing in a copy of __transaction_state: compaction removed them, or a"
+    " segment was replaced during the copy. Another copy or a listing would show which')",
 )
 TRANSACTION_IS_WHOLE = Proof(
     "all_its_partitions_are_proved",
     "unproved_partitions IS NOT NULL AND size(unproved_partitions) = 0",
-    "Every partition that the coordinator's transaction lists is in the dump, copied since it began, and whatever its"
-    " producer id has open there is this transaction's as far as commits go: ending it decides all of them.",
+    "Every partition that the coordinator's transaction lists is in the dump and was copied after the transaction"
+    " began, and no committed transaction can own what its producer id has open there: ending it decides all of them.",
     "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
     "dump all partitions that the transaction lists, after it began",
     Cause.COVERAGE_GAP,
-    "concat('ending the coordinator\\'s transaction decides all partitions that it lists, and not all are proved to"
-    " hold its data alone: ', array_join(slice(unproved_partitions, 1, 5), ', '))",
+    "concat('ending the coordinator\\'s transaction decides all partitions that it lists, and some are not proved"
+    " to hold only its data: ', array_join(slice(unproved_partitions, 1, 5), ', '))",
 )
 OF_LOG = (
     PRINTED_WHOLE, NOT_DAMAGED, AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, END_IS_READ, NO_GAP, REACHES_END,
     NEWEST_FORM, HAS_RECORDS, ONE_OWNER, COORDINATOR_IS_CERTAIN,
 )  # fmt: skip
-OF_AGE = (AS_OF_IS_PLAUSIBLE, IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, COORDINATOR_IS_NEWER)
+OF_AGE = (IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, AS_OF_IS_PLAUSIBLE, COORDINATOR_IS_NEWER)
 # History comes late, so that it is named only where what comes before is proved.
 OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
 PROOFS: tuple[Proof, ...] = (

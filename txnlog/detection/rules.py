@@ -72,35 +72,36 @@ RULES: tuple[Rule, ...] = (
         "is_young AND is_ongoing",
         "Not late, and the coordinator's current transaction is Ongoing and lists the partition.",
         (),
-        "concat('the coordinator has it Ongoing since ', iso_current_start)",
+        "concat('Ongoing at its coordinator since ', iso_current_start)",
     ),
     Rule(
         Cause.PENDING,
         "is_young AND is_prepared",
         "Not late, and the coordinator is in PrepareCommit or PrepareAbort with this partition.",
         (),
-        "concat('the coordinator is writing its markers since ', iso_current_update)",
+        "concat('its coordinator has been writing the markers since ', iso_current_update)",
     ),
     Rule(
         Cause.TOO_YOUNG,
         "is_young",
         "Not late.",
         (),
-        "concat('written to ', age_text, ' before the copy; late after ', late_after_text)",
+        "concat('last written ', age_text, ' before the copy; late after ', late_after_text)",
     ),
     Rule(
         Cause.MARKER_LOST_COMMIT,
         "commit_is_missing",
-        "A committed transaction of the id listed the partition, it ended before the copy, and its marker is not here.",
+        "A committed transaction of the id listed the partition and ended before the copy, and its marker is not in the"
+        " partition.",
         (*OF_LOG, IS_LATE),
-        "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the data was "
-        "promised to be safe, never abort it')",
+        "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"
+        " application was told that the data is committed, never abort it')",
     ),
     Rule(
         Cause.MARKER_LOST_COMMIT,
         "commit_is_witnessed",
         "A COMMIT marker in another partition closed data of the same producer id and epoch at the next epoch (KIP-890:"
-        " each transaction has an epoch of its own), and the marker is not here.",
+        " each transaction has an epoch of its own), and the marker is not in this partition.",
         (*OF_LOG, IS_LATE),
         "concat('COMMITTED at ', iso_witness, ' by the marker at offset ', witness.base_offset, ' of ', witness.topic,"
         " '-', witness.partition, ', which ended the same epoch of the producer id: never abort it')",
@@ -108,53 +109,54 @@ RULES: tuple[Rule, ...] = (
     Rule(
         Cause.STUCK_ONGOING,
         "is_ongoing AND is_past_timeout AND is_seen_by_coordinator",
-        "Ongoing with this partition for longer than its own timeout plus padding, by a coordinator copied after the"
-        " data was written.",
+        "Ongoing and lists the partition, for longer than its own timeout plus padding; the coordinator was copied"
+        " after the data was written.",
         OF_ENDING,
-        "concat('the coordinator has it Ongoing since ', iso_current_start, ', longer than its timeout of ', "
+        "concat('Ongoing at its coordinator since ', iso_current_start, ', longer than its timeout of ', "
         "current.timeout_ms, ' ms: forceTerminateTransaction ends it')",
     ),
     Rule(
         Cause.ONGOING,
         "is_ongoing",
-        "Ongoing with this partition, within its timeout as far as the copy of the coordinator tells.",
+        "Ongoing and lists the partition, within its timeout as far as the copy of the coordinator shows.",
         OF_LOG,
-        "concat('the coordinator has it Ongoing since ', iso_current_start)",
+        "concat('Ongoing at its coordinator since ', iso_current_start)",
     ),
     Rule(
         Cause.STUCK_PREPARE,
         "is_prepared AND is_past_padding AND is_seen_by_coordinator",
-        "Prepare* with this partition, unchanged for longer than the padding, by a coordinator copied after the data"
-        " was written.",
+        "Prepare* and lists the partition, unchanged for longer than the padding; the coordinator was copied after the"
+        " data was written.",
         OF_ENDING,
-        "concat('the coordinator is in ', current.state, ' since ', iso_current_update, ' and still owes this marker: "
-        "restart it or elect another')",
+        "concat('its coordinator has been in ', current.state, ' since ', iso_current_update, ' and has not written"
+        " this marker: restart it or elect another')",
     ),
     Rule(
         Cause.PENDING,
         "is_prepared",
-        "Prepare* with this partition, more recently, or by an older copy of the coordinator.",
+        "Prepare* and lists the partition, changed more recently, or the copy of the coordinator is older than the"
+        " data.",
         OF_LOG,
-        "concat('the coordinator is writing its markers since ', iso_current_update)",
+        "concat('its coordinator has been writing the markers since ', iso_current_update)",
     ),
     Rule(
         Cause.MARKER_LOST_ABORT,
         "abort_is_missing",
-        "The last transaction that listed the partition was aborted, and its marker is not here.",
+        "The last transaction that listed the partition was aborted, and its marker is not in the partition.",
         OF_ABORT,
         "concat('aborted at ', iso_prepared, ', but the ABORT marker never reached this partition')",
     ),
     Rule(
         Cause.PHANTOM_BELOW_LOG_START,
         "starts_below_log AND batches = 0",
-        "Only the producer snapshot remembers it: all its data is below the log start.",
+        "Only the producer snapshot still has it: all its data is below the log start offset.",
         OF_ABORT,
-        "concat('starts below the log start offset ', log_start_offset, ': only the producer snapshot remembers it')",
+        "concat('starts below the log start offset ', log_start_offset, ': only the producer snapshot still has it')",
     ),
     Rule(
         Cause.PHANTOM_BELOW_LOG_START,
         "starts_below_log",
-        "It starts below the log start; some of its data is left.",
+        "It starts below the log start offset; some of its data is left.",
         OF_ABORT,
         "concat('starts below the log start offset ', log_start_offset, ': its first data is gone')",
     ),
@@ -163,14 +165,14 @@ RULES: tuple[Rule, ...] = (
         "NOT is_known",
         "No coordinator knows the producer id.",
         OF_ABORT,
-        "'all coordinators are in the dump and none knows the producer id'",
+        "'all coordinators are in the dump, and none knows the producer id'",
     ),
     Rule(
         Cause.ID_EXPIRED,
         "is_expired",
         "The id's last record is a tombstone.",
         OF_ABORT,
-        "'the transactional id has expired, its coordinator has forgotten the producer id'",
+        "'the transactional id has expired, and its coordinator no longer knows the producer id'",
     ),
     Rule(
         Cause.EPOCH_MISMATCH,
@@ -183,24 +185,25 @@ RULES: tuple[Rule, ...] = (
     Rule(
         Cause.LATE_WRITE_AFTER_END,
         "follows_own_marker",
-        "The producer id's previous marker here has the epoch of the open data; a producer snapshot may be all that"
-        " remembers it.",
+        "The producer id's previous marker here has the epoch of the open data. The marker may be known from a producer"
+        " snapshot only.",
         OF_ABORT,
-        "concat('written after ', if(last_marker IS NULL, 'a marker that the producer snapshot remembers',"
+        "concat('written after ', if(last_marker IS NULL, 'a marker known from the producer snapshot',"
         " concat('the ', last_marker.marker_type, ' marker at offset ', last_marker.base_offset)),"
-        " ' that had ended its transaction; coordinator: ', current.state)",
+        " ' that ended its transaction; coordinator state: ', current.state)",
     ),
     Rule(
         Cause.NEVER_ADDED,
         "is_not_listed_since",
-        "The id is known, and no transaction of it that could still end this lists the partition.",
+        "The id is known, and none of its transactions that could still end this data lists the partition.",
         OF_ABORT,
-        "concat('no transaction of the id listed this partition; coordinator: ', current.state)",
+        "concat('no transaction that could still end this data lists the partition; coordinator state: ',"
+        " current.state)",
     ),
     Rule(
         Cause.SKEW,
         "true",
-        "Anything else. It is never decided, and says what else is lacking.",
+        "Everything else. The verdict is always UNDETERMINED, and the reason says what is missing.",
         OF_ABORT,
         "'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.times import LATEST_MS
 
 LOG_DIR = ("cluster", "broker", "log_dir")
@@ -19,20 +20,24 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     `shown_as_of`: the as-of, but no later than what the copy shows. Whoever states a time may have a clock that is
     fast, and something is late only if the copy shows it.
 
-    `as_of_is_plausible`: something in the copy, by a broker's clock or a file's time, is at most `slack_ms` older than
-    that; null where nothing in it has a time. One disk of a broker may have failed long before the others were copied.
+    `as_of_is_plausible`: something in the copy, by a broker's clock or the time of a file that the copy has kept, is at
+    most `slack_ms` older than that; null where nothing in it has a time. One disk of a broker may have failed long
+    before the others were copied.
 
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
-    end of the copy are not known, the window reaches `slack_ms` beyond the one time that is.
+    end of the copy are not known, the window reaches `slack_ms` beyond the one time that is. `coordinator_from`: copies
+    of coordinators in it were begun no earlier than that, as far as anything says so.
     """
     given = "NULL" if as_of is None else f"{as_of}"
+    is_stated = "copy_started IS NOT NULL" if as_of is None else "true"
     return (
         log_dirs.transform(_with_evidence, files)
         .selectExpr(
             *LOG_DIR,
             "copy_started",
             "broker_timestamp",
+            "coordinator_timestamp",
             "greatest(broker_timestamp, file_timestamp) AS evidence",
             # All files of a copy that was fetched later, without its files' times, are later than its brokers' stamps.
             "if(earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp), file_timestamp, NULL)"
@@ -46,11 +51,13 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
             "least(as_of, evidence) AS shown_as_of",
             f"{_source(as_of)} AS as_of_source",
             # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
-            # it, the copy is of another time.
-            f"as_of <= evidence + {slack_ms} AS as_of_is_plausible",
+            # it, the copy is of another time. Files that were unpacked since say nothing of that.
+            f"as_of <= greatest(broker_timestamp, kept_timestamp) + {slack_ms} AS as_of_is_plausible",
             f"if(ended IS NULL, as_of - {slack_ms}, as_of) AS copy_from",
             # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
             f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
+            # Where nobody says when it began, a copy of coordinators is proved to be no later than what stands in them.
+            f"if({is_stated}, copy_from, least(copy_from, coalesce(coordinator_timestamp, 0))) AS coordinator_from",
         )
     )
 
@@ -64,6 +71,7 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
         files,
         LOG_DIR,
         "max(broker_timestamp) AS own_broker_timestamp",
+        f"max(broker_timestamp) FILTER (WHERE {IS_COORDINATOR}) AS own_coordinator_timestamp",
         f"max({_FILE_TIME}) AS own_file_timestamp",
         f"min({_FILE_TIME}) AS own_earliest",
     )
@@ -73,6 +81,8 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
         "copy_started",
         "copy_ended",
         f"if({has_own}, own_broker_timestamp, max(own_broker_timestamp) {_OF_BROKER}) AS broker_timestamp",
+        f"if({has_own}, own_coordinator_timestamp, max(own_coordinator_timestamp) {_OF_BROKER})"
+        " AS coordinator_timestamp",
         f"if({has_own}, own_file_timestamp, max(own_file_timestamp) {_OF_BROKER}) AS file_timestamp",
         f"if({has_own}, own_earliest, min(own_earliest) {_OF_BROKER}) AS earliest_file_timestamp",
     )

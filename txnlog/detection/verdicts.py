@@ -9,14 +9,13 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.causes import DISCARDING, Action, Confidence
-from txnlog.detection.copies import LACKS_END, PARTITION, UNKNOWN_PRODUCER_ID
-from txnlog.detection.proofs import HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
+from txnlog.detection.copies import LACKS_END, PARTITION, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
+from txnlog.detection.proofs import CONTRADICTING, HISTORY_IS_WHOLE, PROOFS, TRANSACTION_IS_WHOLE, Proof
 from txnlog.detection.rules import OF_OWN_DATA, RULES
-from txnlog.detection.times import LOG_DIR
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
-BY_TEXT = " (by the text of kafka-dump-log)"
+BY_TEXT = " (by kafka-dump-log output)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,9 @@ CONDITIONS: dict[str, str] = {
     "has_gap": "gap_to > proven_from AND (gap_to > start_offset OR NOT coalesce(cleaned_to >= gap_to, false))",
     "is_cut": LACKS_END,
     "starts_below_log": "start_offset < log_start_offset",
-    "log_start_is_confirmed": "(epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
-    " AND NOT lowest_base_offset < first_base_offset",
+    "log_start_is_confirmed": STARTS_WITH_LOG,
+    # Its last end is in the copy, or a snapshot from within the copy and before its start does not have it open.
+    "is_seen_to_start": "NOT starts_below_log AND (last_end IS NOT NULL OR first_snapshot_offset <= start_offset)",
     "tail_may_end_it": f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})",
     "is_ambiguous_id": "owners > 1",
     "is_known": "transactional_id IS NOT NULL",
@@ -153,7 +153,7 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
 
 
-def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) -> DataFrame:
+def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
     And the proof that there are none.
@@ -170,16 +170,14 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, times: DataFrame) 
     )
     is_whole = (
         "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
-        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false)"
+        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
     )
     here = [*PARTITION, "producer_id"]
-    whole = copies.join(times, [*LOG_DIR], "left").selectExpr(
-        *PARTITION, f"{is_whole} AS copy_is_whole", "least(copy_from, shown_as_of) AS copied_since"
-    )
+    whole = copies.selectExpr(*PARTITION, f"{is_whole} AS copy_is_whole", "least(copied_since, shown_since) AS seen_at")
     unproved = (
         listed.join(whole, [*PARTITION], "left")
         .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
-        .where("NOT coalesce(is_own_data, copy_is_whole AND copied_since > began, false)")
+        .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
     )
     found = summed(
         unproved,
@@ -199,8 +197,12 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 
     `lacking` names the proof for want of which the verdict is UNDETERMINED, and `wanted_cause` what it would be.
     `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
+    `is_contradicted`: something speaks against an abort, though other proofs may be lacking as well.
     """
     accepts = "true" if thresholds.accept_compacted_history else "false"
+    against = " OR ".join(
+        ["commit_is_missing", "commit_is_witnessed", *(f"NOT {proof.name}" for proof in CONTRADICTING)]
+    )
     return (
         transactions.selectExpr("*", f"{_first_rule()} AS rule")
         .selectExpr("*", f"{_first_lacking()} AS lacking")
@@ -212,6 +214,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
             f" if({_RESTS_ON_TEXT}, '{BY_TEXT}', '')) AS reason",
             f"if(lacking IS NULL, NULL, {_of_rule('cause')}) AS wanted_cause",
             "if(last_activity IS NOT NULL, is_late, NULL) AS late",
+            f"coalesce({against}, false) AS is_contradicted",
         )
         .selectExpr("*", f"{_CONFIDENCE} AS confidence", f"{accepts} AND {_LACKS_HISTORY_ALONE} AS accepted")
     )
@@ -236,7 +239,7 @@ def _with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFra
         f"{_iso('witness.max_timestamp')} AS iso_witness",
         f"{_iso('listing.prepared.timestamp')} AS iso_prepared",
         f"{_iso('listing.prepared.ended_timestamp')} AS iso_ended",
-        f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or behind it'), string(damaged_to))"
+        f"if(damaged_to = {NOTHING_FOLLOWS}, concat(log_end_offset, ' or after it'), string(damaged_to))"
         " AS damaged_to_text",
     )
 

@@ -103,7 +103,7 @@ def _number(path: str, prefix: str, key: str, content: dict[str, Any], read: Cal
 
 def _text(path: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
-        raise DumpError(f"{path}: cluster must be a text that is not empty")
+        raise DumpError(f"{path}: cluster must be a string that is not empty")
     return value
 
 
@@ -118,7 +118,7 @@ def _copy_time(path: str, prefix: str, content: dict[str, Any]) -> CopyTime | No
     ended = _number(path, prefix, "ended", content, instant_ms)
     if started is None:
         if ended is not None:
-            raise DumpError(f"{path}: {prefix}ended stands without {prefix}started")
+            raise DumpError(f"{path}: {prefix}ended is given without {prefix}started")
         return None
     if ended is not None and ended < started:
         raise DumpError(f"{path}: {prefix}ended lies before {prefix}started")

@@ -46,7 +46,7 @@ def records(payload: bytes, count: int) -> Iterator[Record]:
         yield _record(payload, start, end)
         position = end
     if position != len(payload):
-        raise FormatError(f"{len(payload) - position} bytes behind the last of {count} records", position)
+        raise FormatError(f"{len(payload) - position} bytes after the last of {count} records", position)
 
 
 def _record(payload: bytes, position: int, end: int) -> Record:

@@ -44,7 +44,7 @@ class Kind(enum.StrEnum):
     """What a stretch of bytes that is no whole, checked batch is."""
 
     CRC_MISMATCH = "a batch whose checksum does not match"
-    UNREADABLE = "bytes that are no batch"
+    UNREADABLE = "bytes that are not a batch"
     CUT_SHORT = "the tail of a batch that was being written"
     ZEROS = "zeros of a preallocated file"
 

@@ -167,7 +167,7 @@ def _check_times(options: DetectOptions, detection: Detection) -> None:
     """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
     for log_dir in detection.undated:
         raise DumpError(
-            f"{options.dump}: nothing says when what is in {log_dir} was copied or printed: name it with"
+            f"{options.dump}: it is not known when {log_dir} was copied or printed: give the time with"
             f" --as-of, or as started in {MANIFEST}"
         )
 

@@ -9,9 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator import producer_ids
-from txnlog.detection.copies import COPY
+from txnlog.detection.copies import COPY, LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
-from txnlog.detection.proofs import CONTRADICTING
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.runs import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
@@ -38,10 +37,7 @@ from txnlog.tables.rows import RunRow
 from txnlog.tables.store import Store
 
 # Of a copy: something says that it lacks the end of its log.
-_IS_CUT = (
-    "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
-    " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
-)
+_IS_CUT = f"coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL"
 
 
 def write_results(
@@ -59,11 +55,11 @@ def write_results(
         later, existing = later_copies(store, clusters), store.read(OPEN_TRANSACTIONS, clusters)
         found, covered = open_transaction_rows(detection.transactions), _covered(detection)
         candidates = store.read(ABORT_CANDIDATES, clusters)
-        contradicting = [proof.name for proof in CONTRADICTING]
+        contradicted = detection.transactions.where("is_contradicted")
         # All that is small and decides what is written, by one query.
         transactions, to_abort, dated, runs, latest, states = settled_together(
             open_transaction_changes(found, existing, covered),
-            candidate_changes(found, candidates, covered, later, contradicting),
+            candidate_changes(found, candidates, covered, later, contradicted),
             latest_copies(detection, later),
             of_clusters(facts, detection, found),
             latest_runs(store, clusters),

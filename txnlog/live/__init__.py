@@ -1,1 +1,1 @@
-"""What asks a running cluster, and never changes it: the package confluent-kafka, `pip install txnlog[kafka]`."""
+"""Requests to a running cluster, which never change it. Needs confluent-kafka: `pip install txnlog[kafka]`."""

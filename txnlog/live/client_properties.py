@@ -14,7 +14,7 @@ from txnlog.errors import OptionError, SetupError
 Settings = dict[str, str]
 
 PEM, PKCS12 = "PEM", "PKCS12"
-# What Java takes a store for whose type is not named (`SslConfigs.DEFAULT_SSL_TRUSTSTORE_TYPE`).
+# Java's default type of a store (`SslConfigs.DEFAULT_SSL_TRUSTSTORE_TYPE`).
 JAVAS_DEFAULT = "JKS"
 AS_PEM = (
     "librdkafka does not read that: convert it (keytool -importkeystore -deststoretype PKCS12, then openssl pkcs12,"
@@ -40,7 +40,7 @@ _READ = frozenset(
         "ssl.keystore.password",
     }
 )
-# Of the Java client alone; without them this client does the same or has its own way.
+# Settings of the Java client only; this client does not need them.
 _JAVAS_OWN = frozenset(
     {
         "default.api.timeout.ms",

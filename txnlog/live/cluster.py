@@ -1,4 +1,4 @@
-"""A running cluster, through librdkafka's administration client: it is asked, and never changed."""
+"""A running cluster, through librdkafka's administration client, which only asks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ except ImportError as absent:
 
 # `Topic.LEGAL_CHARS` of Kafka: no cluster has a topic of another name.
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-# So many clients ask, one after the other, until one has an answer.
+# Number of clients that ask, one after the other, until one gets an answer.
 CLIENTS = 6
 # confluent_kafka declares no types for these.
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
@@ -36,7 +36,7 @@ NO_ANSWER = "no answer"
 _URL_SAFE = str.maketrans("+/", "-_")
 
 Place = tuple[str, int]
-# Asks through a client, for so many seconds, about so many keys.
+# Asks about keys through a client, with a timeout in seconds.
 Asking = Callable[[AdminClient, float, list[str]], Mapping[str, Future[Any]]]
 
 
@@ -72,19 +72,19 @@ class LiveCluster:
         return str(found.cluster_id)
 
     def brokers(self) -> list[int]:
-        """Ids of the brokers that the cluster counts as its own just now."""
+        """Ids of the brokers that are in the cluster now."""
         found = self._asked("the brokers", lambda admin, seconds: admin.describe_cluster(request_timeout=seconds))
         return sorted(node.id for node in found.nodes)
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic | str | None]:
-        """Each topic: None where there is none of this name, a reason where the cluster does not say."""
+        """Each topic: None if it does not exist, a reason if the cluster does not answer."""
         wanted = sorted(set(names))
         legal = [name for name in wanted if LEGAL_NAME.fullmatch(name)]
         found: dict[str, Topic | str | None] = dict.fromkeys(wanted, "Kafka allows no topic of this name")
         return found | self._described(legal)
 
     def ends(self, places: Mapping[Place, int]) -> dict[Place, Ends | str | None]:
-        """The ends of partitions, given with their leaders: None where one is gone, a reason where they are not known.
+        """The offsets of partitions, given with their leaders: None if one is gone, a reason if they are unknown.
 
         The last stable offset is asked last: what the others say can only have been left behind meanwhile.
         """
@@ -96,7 +96,7 @@ class LiveCluster:
         return {place: _ends(start[place], end[place], committed.get(place)) for place in places}
 
     def broker_settings(self, brokers: Collection[int]) -> dict[int, dict[str, str] | str]:
-        """The configuration of each broker, or why it is not known: each has to be asked itself."""
+        """The configuration of each broker, or why it is unknown: each broker must be asked itself."""
         admin = self._client()
         asked = {}
         for broker in brokers:
@@ -131,7 +131,7 @@ class LiveCluster:
             return future.result(0)
         except (KafkaException, NoAnswerError) as error:
             trouble = self._complaint or self._said(error)
-        raise ClusterError(f"{self.bootstrap} does not say {what} within {self.timeout_s:g} s: {trouble}")
+        raise ClusterError(f"{self.bootstrap}: no answer about {what} within {self.timeout_s:g} s: {trouble}")
 
     def _answers(self, keys: Iterable[str], ask: Asking) -> dict[str, Future[Any]]:
         """A future for each key, which has its answer if any broker gave one in time.
@@ -140,7 +140,7 @@ class LiveCluster:
         the time another client asks for what is missing, and whichever answer comes first counts.
         """
         begin, found, asked = time.monotonic(), dict[str, Future[Any]](), list[tuple[str, Future[Any]]]()
-        # A client that is collected ends, and its questions with it.
+        # A client that is garbage collected ends its open requests.
         clients = []
         for part in range(1, CLIENTS + 1):
             missing = [key for key in keys if key not in found]
@@ -154,7 +154,7 @@ class LiveCluster:
             wait(open_questions, max(0.0, until - time.monotonic()))
             found |= {key: future for key, future in asked if _answered(future)}
         for client in clients:
-            # What went wrong on the way is told to those who ask.
+            # An error of the connection goes to all futures that wait.
             client.poll(0)
         return dict(reversed(asked)) | found
 
@@ -182,7 +182,7 @@ class LiveCluster:
         spec: OffsetSpec,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[Place, Future[Any]]:
-        """What is asked of each partition's leader: one that is down must not hold up the answers of the others."""
+        """One request to each partition's leader: a leader that is down must not delay the others' answers."""
         asked = dict[Place, Future[Any]]()
         for leader in sorted(set(places.values())):
             specs = {TopicPartition(*place): spec for place, of in places.items() if of == leader}
@@ -203,7 +203,7 @@ class LiveCluster:
         return found
 
     def _complains(self, error: KafkaError) -> None:
-        # "All brokers are down" says less than what was said before it.
+        # The message before "All brokers are down" says more.
         if error.code() != KafkaError._ALL_BROKERS_DOWN or self._complaint is None:
             self._complaint = self._without_secrets(error.str())
 
@@ -221,7 +221,7 @@ class LiveCluster:
 
 
 def _answered(future: Future[Any]) -> bool:
-    """Whether a broker answered, be it that there is no such topic."""
+    """Whether a broker answered, even if the answer is that there is no such topic."""
     if not future.done():
         return False
     error = future.exception(0)

@@ -1,4 +1,4 @@
-"""`__transaction_state` as a consumer of the running cluster sees it: as good as a copy of all its leaders' logs.
+"""`__transaction_state` as a consumer of the running cluster reads it: the same as a copy of all its leaders' logs.
 
 The cleaner works on while it is read. Before it removes a record it has a later one of the same id; that one lies below
 the high watermark taken when everything before was read. So reading goes on, from one high watermark to the next, until
@@ -27,7 +27,7 @@ ROUNDS = 10
 
 
 class Consumed(NamedTuple):
-    """One record of `__transaction_state`; its time and the epoch of the coordinator that wrote it are its batch's."""
+    """One record of `__transaction_state`; its timestamp and coordinator epoch are those of its batch."""
 
     offset: int
     timestamp_ms: int
@@ -53,7 +53,7 @@ class PartitionLog:
         self.position = record.offset + 1
 
     def reach(self, offset: int) -> None:
-        """Nothing is left before this offset that was not read."""
+        """Everything before this offset was read."""
         if offset > self.position:
             self.position = self.gap_to = offset
             self.is_whole = False
@@ -61,7 +61,7 @@ class PartitionLog:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLogs:
-    """The partitions that could be read, why others could not, and when that was, ms since 1970."""
+    """The partitions that were read, why others were not, and when, ms since 1970."""
 
     logs: dict[int, PartitionLog]
     unread: dict[int, str]
@@ -105,7 +105,7 @@ def _leaders(live: LiveCluster) -> dict[int, int | None]:
 
 
 def _read(live: LiveCluster, leaders: dict[int, int], unread: dict[int, str]) -> dict[int, PartitionLog]:
-    """The logs that come to an end; the others' reasons are added to `unread`."""
+    """The logs that were read to their end; the reasons of the others are added to `unread`."""
     ends = _ends(live, leaders, unread)
     logs = {partition: PartitionLog(end.log_start_offset, end.log_start_offset) for partition, end in ends.items()}
     consumer = Consumer(live.client_settings(**_SETTINGS))
@@ -144,7 +144,7 @@ def _ends(live: LiveCluster, leaders: Mapping[int, int], unread: dict[int, str])
 def _read_to(
     consumer: Consumer, patience_s: float, targets: Mapping[int, tuple[PartitionLog, int]], unread: dict[int, str]
 ) -> None:
-    """Read each log to its target; those of which nothing more comes are `unread`."""
+    """Read each log to its target; logs that deliver nothing more are `unread`."""
     left = {one: target for one, target in targets.items() if target[0].position < target[1]}
     consumer.assign([TopicPartition(TRANSACTION_STATE, one, log.position) for one, (log, _) in left.items()])
     heard = time.monotonic()
@@ -164,7 +164,7 @@ def _read_to(
 
 
 def _taken(log: PartitionLog, end: int, message: Message) -> str | None:
-    """Add a message to the log as far as it lies before the end; what is wrong with the partition, if something is."""
+    """Add a message to the log if it is before the end. Returns what is wrong with the partition, if anything."""
     error, offset = message.error(), message.offset() or 0
     if error is not None:
         if error.code() != KafkaError._PARTITION_EOF:

@@ -22,16 +22,16 @@ from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import frame_of, local_frame
 
-# No folder of a dump looks like these; of copies that are alike, the first by broker is believed: this one.
+# No folder of a dump has such a name; ties between copies are broken by broker name, so this copy wins.
 BROKER, LOG_DIR = "(live)", "//live"
-# There is no segment to which it could point.
+# There is no segment to point to.
 NO_POSITION = -1
 
 Row = dict[str, Any]
 
 
 def live_log_dir(found: CoordinatorLogs, cluster: str) -> LogDir:
-    """The log directory that all of it seems to lie in, copied while it was consumed."""
+    """A log directory for all of it, with the time of the read as the time of the copy."""
     return LogDir(LOG_DIR, cluster, BROKER, CopyTime(found.started_ms, found.ended_ms), None, None)
 
 

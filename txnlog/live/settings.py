@@ -1,4 +1,4 @@
-"""What `detect --bootstrap-server` asks the running cluster: its id, the largest timeout, the coordinators' number."""
+"""What `detect --bootstrap-server` asks: cluster id, `transaction.max.timeout.ms`, number of coordinator partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TIMEOUT = "transaction.max.timeout.ms"
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a running cluster says of itself; `coordinator_partitions` is None while it has no `__transaction_state`.
+    """Settings of a running cluster; `coordinator_partitions` is None while it has no `__transaction_state`.
 
     `transaction_max_timeout_ms` is None where it was not asked for.
     """
@@ -36,14 +36,14 @@ def live_cluster(options: DetectOptions) -> LiveCluster:
     """The running cluster that the options name. `OptionError` where they contradict each other."""
     if options.live_coordinators and options.as_of is not None:
         raise OptionError(
-            "as_of is the time of all copies, and live_coordinators are read now: give the copies' times in dump.toml"
+            "as_of is one time for all copies, but live_coordinators are read now: give the copies' times in dump.toml"
         )
     path = None if options.command_config is None else Path(options.command_config)
     return LiveCluster(options.bootstrap_server or "", client_settings(path), TIMEOUT_S)
 
 
 def cluster_settings(live: LiveCluster, options: DetectOptions) -> ClusterSettings:
-    """What the cluster says. `ClusterError` where it cannot be reached; one broker that is down is no hindrance.
+    """The cluster's settings. `ClusterError` if it cannot be reached; a single broker that is down does not matter.
 
     What the options have is not asked for: brokers' settings need DESCRIBE_CONFIGS, which not everybody has.
     """
@@ -58,7 +58,7 @@ def _max_timeout_ms(live: LiveCluster) -> int:
     said = [int(settings[MAX_TIMEOUT]) for settings in found.values() if isinstance(settings, Mapping)]
     reasons = ", ".join(f"broker {broker}: {reason}" for broker, reason in silent.items())
     if not said:
-        raise ClusterError(f"{live.bootstrap}: no broker says its {MAX_TIMEOUT}: {reasons}")
+        raise ClusterError(f"{live.bootstrap}: no broker answers what its {MAX_TIMEOUT} is: {reasons}")
     if silent:
         LOG.warning("%s is that of the other brokers: %s", MAX_TIMEOUT, reasons)
     return max(said)
@@ -72,15 +72,19 @@ def _coordinator_partitions(live: LiveCluster) -> int | None:
 
 
 def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSettings) -> DetectOptions:
-    """The options, and what the cluster says of all that they leave open. `ClusterError` for another cluster's dump.
+    """The options, completed by the cluster's settings. `ClusterError` for another cluster's dump.
 
-    The largest timeout may have been larger when the dump was made: the larger one of manifest and cluster counts.
+    `transaction.max.timeout.ms` may have been larger when the dump was taken: the larger of dump.toml and cluster
+    counts.
     """
     names = {log_dir.cluster for log_dir in dump.log_dirs}
     ids = {log_dir.cluster_id for log_dir in dump.log_dirs} - {None}
     if len(names) > 1 or ids - {live.cluster_id}:
         of = ", ".join(sorted(map(str, ids or names)))
-        raise ClusterError(f"the running cluster's id is {live.cluster_id}, the dump is of {of}: ask that one, or none")
+        raise ClusterError(
+            f"the running cluster's id is {live.cluster_id}, but the dump is of {of}: name that cluster's brokers, or"
+            " leave out --bootstrap-server"
+        )
     known = [log_dir.transaction_max_timeout_ms or 0 for log_dir in dump.log_dirs]
     return dataclasses.replace(
         options,

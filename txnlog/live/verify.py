@@ -1,4 +1,4 @@
-"""`txnlog verify`: what becomes of each abort candidate when the live cluster is asked right before an abort."""
+"""`txnlog verify`: the state of each abort candidate in the live cluster, right before an abort."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 class Status(enum.StrEnum):
-    """What the live cluster says of a candidate."""
+    """State of a candidate in the live cluster."""
 
     STILL_STUCK = "STILL_STUCK"
     BLOCKED_BY_EARLIER = "BLOCKED_BY_EARLIER"
@@ -27,7 +27,7 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the cluster said of a candidate's partition; `trouble` is why it did not say more."""
+    """The cluster's answer about a candidate's partition; `trouble` is why it is incomplete."""
 
     topic_id: str | None = None
     leader: int | None = None
@@ -46,9 +46,8 @@ def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str,
         names = {name for name, one in ids.items() if one == live_id}
         if not names and candidates:
             raise ClusterError(
-                f"the cluster's id is {live_id}, and no dump in the tables is known to be of it: name the cluster of"
-                f" the candidates with --cluster ({', '.join(sorted({row['cluster'] for row in candidates}))}) if it"
-                " is that one"
+                f"the cluster's id is {live_id}, and no dump in the tables has it: if the candidates are of this"
+                f" cluster, name theirs with --cluster ({', '.join(sorted({row['cluster'] for row in candidates}))})"
             )
         return [row for row in candidates if row["cluster"] in names]
     if ids.get(cluster, live_id) != live_id:
@@ -57,7 +56,7 @@ def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str,
 
 
 def verifications(candidates: Sequence[Row], live: LiveCluster, live_id: str) -> list[VerificationRow]:
-    """A row of `verifications` for each candidate. The time is that before the first question."""
+    """A row of `verifications` for each candidate. The time is that before the first request."""
     asked_at = datetime.now(UTC)
     seen = _seen(live, {(row["topic"], row["partition"]) for row in candidates})
     return [_verified(row, seen[row["topic"], row["partition"]], live_id, asked_at) for row in candidates]
@@ -67,7 +66,7 @@ def _seen(live: LiveCluster, places: set[Place]) -> dict[Place, Seen]:
     topics = live.topics(topic for topic, _ in places)
     first = {place: _of_topic(topics[place[0]], place[1]) for place in places}
     ends = live.ends({place: seen.leader for place, seen in first.items() if seen.leader is not None})
-    # Once more: offsets of a topic that was created anew meanwhile say nothing of the one before.
+    # Once more: offsets of a topic that was recreated meanwhile say nothing about the earlier topic.
     topics = live.topics(topic for topic, _ in ends)
     return {place: _with_ends(first[place], ends, topics, place) for place in places}
 
@@ -90,10 +89,10 @@ def _with_ends(
         return seen
     found, again = ends[place], _of_topic(topics[place[0]], place[1])
     if again.topic_id != seen.topic_id:
-        return again if again.trouble else Seen(again.topic_id, again.leader, trouble="the topic was just created anew")
+        return again if again.trouble else Seen(again.topic_id, again.leader, trouble="the topic was just recreated")
     if isinstance(found, Ends):
         return Seen(seen.topic_id, seen.leader, found)
-    reason = "it is not the leader any more" if found is None else found
+    reason = "it is no longer the leader" if found is None else found
     return Seen(seen.topic_id, seen.leader, trouble=f"broker {seen.leader}, which leads the partition: {reason}")
 
 
@@ -119,7 +118,7 @@ def _verified(candidate: Row, seen: Seen, live_id: str, asked_at: datetime) -> V
 
 
 def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
-    """Whether the candidate is still what holds its partition back, and why that is said.
+    """Whether the candidate still blocks its partition, and why.
 
     A leader whose log start has passed an open transaction keeps the last stable offset at the log start
     (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
@@ -127,7 +126,7 @@ def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
     if seen.is_gone:
         return Status.GONE, seen.trouble or ""
     if None not in (seen.topic_id, candidate["topic_id"]) and seen.topic_id != candidate["topic_id"]:
-        return Status.GONE, "the topic was deleted and created anew: its id is another"
+        return Status.GONE, "the topic was deleted and recreated: its id has changed"
     if seen.ends is None:
         return Status.UNKNOWN, seen.trouble or ""
     return _by_offsets(candidate["start_offset"], seen.ends)
@@ -136,16 +135,16 @@ def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
 def _by_offsets(start: int, ends: Ends) -> tuple[Status, str]:
     stable, floor = ends.last_stable_offset, max(start, ends.log_start_offset)
     if stable > floor:
-        return Status.RESOLVED, f"the last stable offset, {stable}, has passed it"
+        return Status.RESOLVED, f"the last stable offset, {stable}, is above its start offset"
     if stable >= ends.high_watermark:
         return _nothing_held_back(start, floor, ends)
     if stable < floor:
-        return Status.BLOCKED_BY_EARLIER, f"an earlier transaction holds the last stable offset at {stable}"
-    passed = f"; the log start, {floor}, has passed its start" if floor > start else ""
-    return Status.STILL_STUCK, f"the last stable offset stands at {stable}{passed}"
+        return Status.BLOCKED_BY_EARLIER, f"an earlier transaction keeps the last stable offset at {stable}"
+    passed = f"; the log start offset, {floor}, is above its start offset" if floor > start else ""
+    return Status.STILL_STUCK, f"the last stable offset is {stable}{passed}"
 
 
 def _nothing_held_back(start: int, floor: int, ends: Ends) -> tuple[Status, str]:
     if floor > start:
-        return Status.GONE, f"the log start, {floor}, has passed it, and nothing is left behind it"
-    return Status.UNKNOWN, f"consumers see nothing from its start on: the high watermark is {ends.high_watermark}"
+        return Status.GONE, f"the log start offset, {floor}, is above its start offset, and the log is empty after it"
+    return Status.UNKNOWN, f"the high watermark, {ends.high_watermark}, is not above its start offset"

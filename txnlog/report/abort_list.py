@@ -1,4 +1,4 @@
-"""`txnlog abort-list`: what an operator feeds to `kafka-transactions.sh`. txnlog itself never aborts anything."""
+"""`txnlog abort-list`: abort commands for `kafka-transactions.sh`. txnlog itself never aborts anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENE
 
 HEADER = """#!/usr/bin/env bash
 # Aborts of hanging transactions, found by txnlog in copied logs. Each discards the records it names.
-# Look at each before you run it: the cluster has gone on since the dump was taken.
+# Read each command before you run it: the cluster has changed since the dump was taken.
 # BOOTSTRAP_SERVER=host:9092 bash this-file
 set -euo pipefail
 : "${BOOTSTRAP_SERVER:?set BOOTSTRAP_SERVER to host:port of a broker}"
@@ -22,9 +22,9 @@ set -euo pipefail
 
 
 WARNING = """
-# ATTENTION: the evidence for the following is not complete. The records of __transaction_state from before them are
-# compacted away: each may be data that was committed and whose COMMIT marker was lost. An abort then destroys data that
-# an application was told is safe.
+# ATTENTION: the evidence for the following commands is incomplete. Older records of __transaction_state are compacted
+# away: each of these transactions may be committed data whose COMMIT marker was lost. An abort then destroys data that
+# an application was told is committed.
 """
 
 
@@ -34,7 +34,7 @@ def open_candidates(root: Root) -> list[dict[str, Any]]:
 
 
 def offered(root: Root) -> tuple[list[dict[str, Any]], int]:
-    """`open_candidates`, and how many more an older version has left: not offered until a dump is judged anew."""
+    """`open_candidates`, and how many more an older version left: not offered until a new dump is judged."""
     where, order = "status = 'OPEN' AND action = 'ABORT'", "cluster, topic, partition, start_offset"
     found = rows(root, ABORT_CANDIDATES, where, order)
     proved = [row for row in found if is_judged_by_proofs(row)]
@@ -47,14 +47,14 @@ def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
 
 
 def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
-    """Rows of `open_transactions` of the latest runs that lack nothing but history, of these causes."""
+    """Rows of `open_transactions` of the latest runs that lack only history and would have one of these causes."""
     found = rows(root, OPEN_TRANSACTIONS, "accepted = true AND action = 'UNDETERMINED'")
     wanted = [row for row in found if row["wanted_cause"] in causes]
     return of_latest_run(wanted, rows(root, RUNS, "true", "finished_at"))
 
 
 def accepted_part(found: list[dict[str, Any]], older_brokers: bool = False) -> str:
-    """The part of the script for rows that are aborted without whole evidence, under a warning."""
+    """The part of the script for rows whose evidence is incomplete, under a warning."""
     return (WARNING + "".join(_entry(row, older_brokers) for row in found)) if found else ""
 
 
@@ -92,7 +92,7 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
     """The line of bash that aborts a transaction."""
     arguments = ["--topic", row["topic"], "--partition", str(row["partition"])]
     if older_brokers:
-        # Brokers before 3.0 check nothing. An epoch of the coordinator that is not known becomes 0, never more: a
+        # Brokers before 3.0 check nothing. An unknown coordinator epoch becomes 0, never more: a
         # larger one than the real coordinator's would fence it.
         arguments += [
             "--producer-id",
@@ -107,7 +107,7 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
 
 
 def word(text: str) -> str:
-    """A text as one word of bash, of characters that change nothing on a terminal: people read the list first."""
+    """A string as one word of bash without characters that control a terminal: people read the list first."""
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"

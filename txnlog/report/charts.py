@@ -1,4 +1,4 @@
-"""Plain charts in the look of the report, for what a notebook finds out by itself."""
+"""Plain charts in the style of the report, for a notebook's own results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
 def bars(names: Sequence[object], values: Sequence[int], title: str) -> Figure:
-    """A bar a name, from the top down, as many as fit; `title` says what is counted."""
+    """One bar per name, from the top down, as many as fit; `title` says what is counted."""
     shown = [label(name, 40) for name in names[:MOST_BARS]]
     trace: dict[str, Any] = {
         "type": "bar",
@@ -34,7 +34,7 @@ def bars(names: Sequence[object], values: Sequence[int], title: str) -> Figure:
 
 
 def steps(series: Mapping[str, Sequence[tuple[Any, Any]]], title: str) -> Figure:
-    """A line of steps a series, of its points in their order; `title` says what the height is."""
+    """One line of steps per series; `title` names the y axis."""
     return figure(
         [_steps(place, name, points) for place, (name, points) in enumerate(series.items())],
         320,

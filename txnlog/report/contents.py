@@ -1,4 +1,4 @@
-"""What the tables say of the latest dumps, as rows: the input of the HTML report and of all its figures."""
+"""Rows of the tables about the latest dumps: the input of the HTML report and its figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Row = dict[str, Any]
-# A table and a condition in SQL that delta-rs and Spark both understand, to the rows that meet it.
+# Rows of a table by an SQL condition that both delta-rs and Spark understand.
 Reader = Callable[[Table, str], list[Row]]
 COORDINATORS = "topic = '__transaction_state' AND kind = 'segment'"
 
@@ -68,11 +68,11 @@ class Contents:
 
     @property
     def latest(self) -> dict[str, Row]:
-        """The latest night of each cluster."""
+        """The latest run over each cluster."""
         return {night["cluster"]: night for night in self.nights}
 
     def standstills(self) -> list[Standstill]:
-        """The partitions with hanging transactions: by what is to be done, then by the records held back."""
+        """The partitions with hanging transactions, by urgency of the action, then by records held back."""
         groups: dict[Partition, list[Row]] = {}
         for row in self.transactions:
             groups.setdefault(Partition.of(row), []).append(row)
@@ -81,7 +81,7 @@ class Contents:
 
 
 def hangs(row: Row) -> bool:
-    """Whether a transaction is late, or may be: its age cannot be known."""
+    """Whether a transaction is late, or may be because its age is unknown."""
     return row["late"] is not False
 
 
@@ -103,7 +103,7 @@ def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
 
 
 def _in_utc(row: Row) -> Row:
-    """Spark hands out instants without a zone, in that of the process."""
+    """Spark returns timestamps without a zone, in the zone of the process."""
     return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
@@ -124,13 +124,13 @@ def _contents(read: Reader) -> Contents:
 
 
 def _nights(runs: list[Row]) -> list[Row]:
-    """One row a cluster and as-of, the oldest first: of runs over the same dump the last one counts."""
+    """One row per cluster and as-of, oldest first. Of several runs over the same dump the last one counts."""
     by_night = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
     return [by_night[night] for night in sorted(by_night)]
 
 
 def _since(nights: Iterable[Row]) -> str:
-    """The condition that leaves out what is older than all of these nights."""
+    """The condition that excludes rows older than all of these runs."""
     earliest = min((night["as_of_from"] for night in nights), default=None)
     return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
@@ -143,7 +143,7 @@ def _within(found: list[Row], nights: dict[str, Row]) -> Iterable[Row]:
 
 
 def _is_trouble(file: Row) -> bool:
-    """Files that have no place in a dump are no trouble: txnlog leaves them alone on purpose."""
+    """Files that do not belong in a dump are not a problem: txnlog skips them on purpose."""
     return bool(file["bytes_damaged"]) or file["problem"] not in (None, NOT_READ)
 
 

@@ -1,4 +1,4 @@
-"""What the dumps lacked: partitions of `__transaction_state`, and bytes that are not what Kafka writes."""
+"""What is missing from the dumps: partitions of `__transaction_state`, and bytes that are not what Kafka writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE_HEIGHT = 34
 
 
 class Coordinators(NamedTuple):
-    """The partitions of `__transaction_state` of a cluster by what the dump has of them."""
+    """The partitions of `__transaction_state` of a cluster: present, damaged, missing."""
 
     cluster: str
     whole: list[int]
@@ -23,14 +23,14 @@ class Coordinators(NamedTuple):
 
 
 def coordinators_of(tables: Contents) -> list[Coordinators]:
-    """What the latest dump of each cluster has of `__transaction_state`."""
+    """Partitions of `__transaction_state` in the latest dump of each cluster."""
     return [_of_cluster(night, tables.coordinators) for night in tables.latest.values()]
 
 
 def _of_cluster(night: Row, files: list[Row]) -> Coordinators:
     mine = [file for file in files if file["cluster"] == night["cluster"]]
     present = {file["partition"] for file in mine}
-    # Only the copy that was believed counts; where none was, any.
+    # Only the copy that was used counts; if none was, any.
     damaged = {file["partition"] for file in mine if file["bytes_damaged"] and file["copy_chosen"]}
     expected = range(night["coordinator_partitions"])
     return Coordinators(
@@ -42,7 +42,7 @@ def _of_cluster(night: Row, files: list[Row]) -> Coordinators:
 
 
 def coordinators(tables: Contents) -> Figure:
-    """Which partitions of `__transaction_state` each dump has: a square each, a cross where one is missing."""
+    """Partitions of `__transaction_state` in each dump: a square for each, a cross for a missing one."""
     found = coordinators_of(tables)
     return figure(
         [

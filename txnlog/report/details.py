@@ -1,4 +1,4 @@
-"""One partition that stands still, as the report shows it: timelines, evidence, commands."""
+"""One blocked partition, as the report shows it: timelines, evidence, commands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _row(row: Row) -> Row:
 
 
 def evidence(row: Row) -> list[str]:
-    """Where the proof of a verdict stands in the dump, a line a piece."""
+    """Where the evidence for a verdict is in the dump, one line each."""
     found = [f"opened in {printable(row['opened_file'])} at byte {row['opened_position']}"]
     if row["last_marker_offset"] is not None:
         where = f" in {printable(row['last_marker_file'])}" if row["last_marker_file"] else ""
@@ -57,7 +57,7 @@ def evidence(row: Row) -> list[str]:
 
 
 def _checks(row: Row) -> list[str]:
-    """Commands that only look, at the live cluster."""
+    """Commands that ask the live cluster and change nothing."""
     found = [f"{TOOL} describe-producers --topic {word(row['topic'])} --partition {row['partition']}"]
     if row["transactional_id"]:
         found.append(f"{TOOL} describe --transactional-id {word(row['transactional_id'])}")
@@ -65,6 +65,6 @@ def _checks(row: Row) -> list[str]:
 
 
 def _commands(standstill: Standstill) -> list[str]:
-    """Commands that change something; none where nothing is to be aborted."""
+    """The abort commands; none if nothing is to be aborted."""
     aborts = [row for row in standstill.hanging if row["action"] == "ABORT"]
     return [command(row) for row in aborts[:MOST_COMMANDS]]

@@ -1,4 +1,4 @@
-"""`txnlog explain`: the story of the open transactions of a partition, each sentence with its evidence."""
+"""`txnlog explain`: the history of the open transactions of a partition, each event with its evidence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time o
 
 
 class Event(NamedTuple):
-    """Something that happened: when and by whose clock, where it stands, and what it was. Null where not known."""
+    """Something that happened: when and by which clock, where it is recorded, and what it was. Null if unknown."""
 
     time: str | None
     clock: str | None
@@ -46,7 +46,7 @@ class Story(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The stories of a partition, and the as-ofs of the dumps that they are from."""
+    """The stories of a partition, and the as-ofs of their dumps."""
 
     stories: list[Story]
     as_of: list[str]
@@ -94,7 +94,7 @@ def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> 
 
 
 def _rests_on(row: dict[str, Any]) -> Iterator[str]:
-    """What must be proved before data is discarded for this cause; of an undetermined one the proof that is lacking."""
+    """The proofs that a discarding action rests on; for an undetermined row the missing proof."""
     # Tables of older versions lack the column.
     proof = BY_NAME.get(row.get("lacking") or "")
     if proof is not None:
@@ -120,7 +120,7 @@ def _state(root: Root, row: dict[str, Any]) -> dict[str, Any] | None:
 def _who(row: dict[str, Any], state: dict[str, Any] | None) -> str:
     producer = f"producer id {row['producer_id']} at epoch {row['producer_epoch']}"
     if row["transactional_id"] is None:
-        return f"{producer}; no coordinator in the tables knows or knew its transactional id"
+        return f"{producer}; its transactional id is unknown to every coordinator in the tables"
     owner = f"{producer} of the transactional id {row['transactional_id']}"
     owner += (
         ""
@@ -128,7 +128,7 @@ def _who(row: dict[str, Any], state: dict[str, Any] | None) -> str:
         else f", partition {row['coordinator_partition']} of __transaction_state"
     )
     if state is None:
-        return f"{owner}; its coordinator does not know the id any more"
+        return f"{owner}; its coordinator no longer knows the id"
     present = f"producer id {state['producer_id']} at epoch {state['producer_epoch']}, {state['state']}"
     return f"{owner}; the coordinator (broker {state['broker']}) is now at {present}"
 
@@ -136,25 +136,25 @@ def _who(row: dict[str, Any], state: dict[str, Any] | None) -> str:
 def _in_partition(row: dict[str, Any]) -> Iterator[Event]:
     if row["last_marker_offset"] is not None:
         kind = row["last_marker_type"] or "COMMIT or ABORT"
-        what = f"{kind} marker of epoch {row['last_marker_epoch']}: it ended what the producer id had open here before"
+        what = f"{kind} marker of epoch {row['last_marker_epoch']}: it ended what the producer id had open here"
         yield Event(None, None, what, row["last_marker_offset"], row["last_marker_file"], row["last_marker_position"])
     doubt = "" if row["timestamps_trusted"] else " (a broker's clock contradicts that time)"
     opened = f"its first batch opened the transaction{doubt}"
     first = plain(row["start_timestamp"])
     yield Event(first, PRODUCER, opened, row["start_offset"], row["opened_file"], row["opened_position"])
     amount = f"{counted(row['batches'], 'batch')}, {counted(row['records'], 'record')}, {counted(row['bytes'], 'byte')}"
-    yield Event(plain(row["last_timestamp"]), PRODUCER, f"its last batch; {amount} in all, and no marker behind them")
+    yield Event(plain(row["last_timestamp"]), PRODUCER, f"its last batch; {amount} in all, and no marker after them")
 
 
 def _by_coordinator(row: dict[str, Any], state: dict[str, Any] | None) -> Iterator[Event]:
     is_current = state is not None and state["offset"] == row["evidence_offset"]
     if row["evidence_file"] is not None and not is_current:
-        what = f"the coordinator's record {row['evidence_state']}, which decided"
+        what = f"the coordinator's record {row['evidence_state']}, on which the verdict rests"
         yield Event(None, None, what, row["evidence_offset"], row["evidence_file"], row["evidence_position"])
     if state is None:
         return
     if state["start_timestamp"] is not None:
-        what = "the latest transaction of the id began at its coordinator"
+        what = "the coordinator began the latest transaction of the id"
         yield Event(plain(state["start_timestamp"]), COORDINATOR, what)
     present = f"{state['state']} at epoch {state['producer_epoch']}, {_listed(state)}"
     what = f"the coordinator's last record of the id: {present}"
@@ -179,7 +179,7 @@ def _by_dumps(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) 
 
 
 def _in_order(events: list[Event]) -> list[Event]:
-    """By time; what has none stays behind what came before it."""
+    """By time; an event without a time stays after the event before it."""
     times, latest = [], ""
     for event in events:
         latest = latest if event.time is None else event.time
@@ -196,9 +196,8 @@ def _held_back(row: dict[str, Any]) -> str:
             counted(row["held_back_bytes"], "byte"),
         )
     )
-    stands = (
-        f"read_committed consumers stand at offset {row['last_stable_offset']}{since}, {amount} behind the log's end"
-    )
+    place = f"offset {row['last_stable_offset']}{since}"
+    blocked = f"read_committed consumers are blocked at {place}; {amount} are held back"
     if row["last_stable_offset"] < row["start_offset"]:
-        return f"{stands}; another transaction that starts there must end first"
-    return stands
+        return f"{blocked}; the transaction that starts there must end first"
+    return blocked

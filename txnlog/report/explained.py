@@ -1,4 +1,4 @@
-"""The stories of `txnlog explain` as text for people and as JSON."""
+"""What `txnlog explain` prints: text for people, and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INDENT = 2
 
 
 class Paragraph(NamedTuple):
-    """A line of the story, that a terminal wraps."""
+    """A paragraph of the story, wrapped on a terminal."""
 
     text: str
     indent: int = INDENT
@@ -47,7 +47,7 @@ def _paragraphs(story: Story) -> Iterator[Paragraph]:
         yield from _event(event)
     yield from _part("Why it is open", story.why)
     if story.rests_on:
-        yield Paragraph("What that rests on", 0, "bold")
+        yield Paragraph("Proofs", 0, "bold")
     for proof in story.rests_on:
         yield Paragraph(proof)
     yield Paragraph(f"What to do: {row['action']}", 0, ACTION_STYLES.get(row["action"], "bold"))
@@ -64,7 +64,7 @@ def _part(heading: str, text: str) -> Iterator[Paragraph]:
 
 
 def _event(event: Event) -> Iterator[Paragraph]:
-    when = "at a time that is not known" if event.time is None else f"{event.time} ({event.clock})"
+    when = "at an unknown time" if event.time is None else f"{event.time} ({event.clock})"
     yield Paragraph(f"{when}: {event.what}")
     if event.file is not None:
         offset = "" if event.offset is None else f"offset {event.offset}, "

@@ -35,7 +35,7 @@ def late_transactions(root: Root) -> list[dict[str, Any]]:
 
 
 def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, of any table with an `as_of`, that the last one of its cluster's `runs` saw."""
+    """The rows, of any table with an `as_of`, that belong to the latest of the cluster's `runs`."""
     latest = {run["cluster"]: (run["as_of_from"], run["as_of_to"]) for run in runs}
     return [row for row in found if _is_of(row, latest.get(row["cluster"]))]
 

@@ -1,4 +1,4 @@
-"""A table that fits a terminal: names are cut, columns left out, or each row stands line below line."""
+"""A table that fits a terminal: names are cut, columns hidden, or each row takes several lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from rich.table import Table
 
-# What of a name is left at least.
+# The note on columns that are hidden.
+HIDDEN = "hidden columns (terminal too narrow; use --format json)"
+# A name is never cut shorter.
 SHORTEST_NAME = 8
 GAP = 2
 # Of the actions, by how much they ask for.
@@ -78,7 +80,7 @@ def fitted(columns: Sequence[Drawn], width: int) -> str:
         return "\n".join(_printed(_record(columns, line), width) for line in range(len(columns[0].cells)))
     kept = [drawn.column for drawn in shown]
     left_out = ", ".join(drawn.column.heading for drawn in columns if drawn.column not in kept)
-    note = textwrap.fill(f"left out for want of width: {left_out}", width) + "\n" if left_out else ""
+    note = textwrap.fill(f"{HIDDEN}: {left_out}", width) + "\n" if left_out else ""
     return _printed(_table(shown), width) + note
 
 

@@ -1,4 +1,4 @@
-"""How the nights compare: what each run found, and what came and went since the last one."""
+"""History over runs: what each run found, and what came and went since the previous one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from txnlog.report.look import axis, figure, label
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# More would be a grey band; the table of `runs` has them all.
+# More could not be told apart; the table `runs` has them all.
 MOST_NIGHTS = 90
 LINES = (
     ("late_transactions", "late", "#d1402f", "solid", "circle"),
@@ -20,7 +20,7 @@ LINES = (
 
 
 class Changes(NamedTuple):
-    """Hanging transactions that the latest night of a cluster shows and the one before does not, and the reverse."""
+    """Hanging transactions that the latest run over a cluster shows and the previous one does not, and the reverse."""
 
     appeared: list[Row]
     gone: list[Row]
@@ -28,7 +28,7 @@ class Changes(NamedTuple):
 
 
 def compared(tables: Contents, cluster: str) -> Figure:
-    """Late transactions, aborts and undetermined ones of a cluster, night by night."""
+    """Late transactions, aborts and undetermined ones of a cluster, run by run."""
     nights = [night for night in tables.nights if night["cluster"] == cluster][-MOST_NIGHTS:]
     times = [night["as_of_to"].strftime("%Y-%m-%d %H:%M:%S") for night in nights]
     return figure(
@@ -53,7 +53,7 @@ def _line(values: list[int], times: list[str], name: str, colour: str, dash: str
 
 
 def changes(tables: Contents, cluster: str) -> Changes:
-    """What came and what went between the last two nights of a cluster."""
+    """What came and what went between the last two runs over a cluster."""
     now = {_key(row): row for row in tables.transactions if row["cluster"] == cluster and hangs(row)}
     before = {_key(row): row for row in tables.previous if row["cluster"] == cluster and hangs(row)}
     return Changes(

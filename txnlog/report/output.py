@@ -54,7 +54,7 @@ def as_json(rows: Rows) -> str:
 def as_csv(rows: Rows, columns: Sequence[str]) -> str:
     """RFC 4180 with a header line; arrays as JSON."""
     text = io.StringIO()
-    # All texts are quoted: Python 3.11 would leave one with a carriage return as it is.
+    # All strings are quoted: Python 3.11 would leave one with a carriage return as it is.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     for row in rows:
@@ -67,7 +67,7 @@ def _cell(value: Any) -> Any:
 
 
 def with_cluster(rows: Rows, columns: Sequence[Column]) -> Sequence[Column]:
-    """The columns, behind the cluster's where the rows are of several: names are unique in a cluster only."""
+    """The columns, after the cluster's column if the rows are of several: names are unique only within a cluster."""
     several = len({row["cluster"] for row in rows}) > 1
     return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
 

@@ -1,4 +1,4 @@
-"""Figures of all that hangs: what is held back where, and why."""
+"""Figures of all hanging transactions: records held back by partition and by cause."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 MOST_BARS = 15
 BAR_HEIGHT = 30
-# What is written behind a bar needs room, too.
+# The text after a bar needs room, too.
 ROOM = 1.45
 
 
 def held_back(tables: Contents) -> Figure:
-    """Records that `read_committed` consumers cannot see: the longest bars, and a line on the rest."""
+    """Records that `read_committed` consumers cannot see: the longest bars, and one line for the rest."""
     found = sorted(tables.standstills(), key=lambda each: (-each.first["held_back_records"], each.partition))
     shown, rest = found[:MOST_BARS], found[MOST_BARS:]
     several = len({each.partition.cluster for each in found}) > 1
@@ -79,7 +79,7 @@ def _bars(traces: list[dict[str, Any]], names: list[str], values: list[int], tit
 
 
 def causes(tables: Contents) -> Figure:
-    """Hanging transactions by cause: a bar each, in the style of its action."""
+    """Hanging transactions by cause: one bar for each, in the style of its action."""
     counts = by_cause(tables)
     traces = [
         _trace(place, count, f"{number(count)} · {label(action)}", action, "")

@@ -1,4 +1,4 @@
-"""`txnlog report`: all that the tables say of the latest dumps as one HTML file that needs nothing else."""
+"""`txnlog report`: the latest dumps' results as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 FILES = resources.files("txnlog.report") / "page_files"
-# Each has a timeline of some kilobytes; the tables have all the others.
+# Partitions with timelines, which take some kilobytes each; the tables have all partitions.
 DETAILED = 40
-# Clusters with a chart of their nights; as above.
+# Clusters with a chart of their runs.
 COMPARED = 12
 
 
@@ -84,12 +84,12 @@ def _plotly() -> str:
 
 
 def _hash(script: str) -> str:
-    """What the page's Content-Security-Policy names a script by: no other one can run in it."""
+    """The hash by which the page's Content-Security-Policy allows a script: no other script can run."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str, Any]:
-    """What the template shows; each figure that it has a place for is put into `figures`."""
+    """The template's variables; the figures go into `figures`."""
     standstills = tables.standstills()
     if standstills:
         figures |= {"held-back": overview.held_back(tables), "causes": overview.causes(tables)}
@@ -131,7 +131,7 @@ def _headline(tables: Contents, standstills: list[Standstill]) -> dict[str, Any]
 
 
 def _plan(standstills: list[Standstill]) -> list[dict[str, Any]]:
-    """What to do, by action in the order of urgency, with the partitions that hold back most."""
+    """What to do, by action in order of urgency, with the partitions that hold back most."""
     actions = sorted({each.first["action"] for each in standstills}, key=urgency)
     return [_step(action, standstills) for action in actions]
 
@@ -154,7 +154,7 @@ def _cluster(night: dict[str, Any], standstills: list[Standstill]) -> dict[str, 
 
 
 def _compared(tables: Contents, figures: dict[str, Figure]) -> list[dict[str, Any]]:
-    """The nights of each cluster, the latest first."""
+    """The runs over each cluster, the latest first."""
     found = []
     for place, cluster in enumerate(tables.latest, 1):
         mine = [night for night in reversed(tables.nights) if night["cluster"] == cluster]
@@ -166,7 +166,7 @@ def _compared(tables: Contents, figures: dict[str, Figure]) -> list[dict[str, An
 
 
 def _lacks(tables: Contents, figures: dict[str, Figure]) -> dict[str, Any]:
-    """What the dumps lacked."""
+    """What is missing from the dumps."""
     found = coverage.coordinators_of(tables)
     if found:
         figures["coordinators"] = coverage.coordinators(tables)

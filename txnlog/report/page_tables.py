@@ -22,13 +22,13 @@ KINDS = {"open_for_ms": "duration", "late_after_ms": "duration", "action": "acti
 
 
 def standing(standstills: list[Standstill]) -> Paged:
-    """All partitions that stand still, in the order of what to do first."""
+    """All blocked partitions, most urgent first."""
     found = [
         each.first | {"rank": place, "others": len(each.transactions) - 1} for place, each in enumerate(standstills, 1)
     ]
     return Paged(
         "standing",
-        "Partitions that stand still, in the order of what to do first",
+        "Blocked partitions, most urgent first",
         (
             column("rank", "no.", "number"),
             column("action", kind="action"),
@@ -60,12 +60,12 @@ def transactions(tables: Contents) -> Paged:
         for field in columns_of(OPEN_TRANSACTIONS)
     ]
     return Paged(
-        "transactions", "All open transactions of the latest dumps, young ones too", columns, tables.transactions
+        "transactions", "All open transactions of the latest dumps, including young ones", columns, tables.transactions
     )
 
 
 def files(tables: Contents) -> Paged:
-    """Files of the latest dumps that are not as they should be."""
+    """Files of the latest dumps with damage or a problem."""
     return Paged(
         "files",
         "Files of the latest dumps with damage or a problem",

@@ -64,7 +64,7 @@ def text(kind: str, value: Any) -> str:
 
 
 def _encoded(each: Column, rows: Sequence[Row]) -> dict[str, Any]:
-    """A column; each of its values once where they repeat, as they do by the thousand."""
+    """A column; each distinct value once if values repeat."""
     values = [_cell(each.value(row)) for row in rows]
     known: dict[Any, int] = {}
     index = [known.setdefault(value, len(known)) for value in values]
@@ -73,7 +73,7 @@ def _encoded(each: Column, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A number as it is; all else as a text that changes nothing on the screen."""
+    """A number as it is; anything else as a printable string."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`txnlog describe-producers`: what the leader of a partition keeps of each producer id, from tables.
+"""`txnlog describe-producers`: the leader's state of each producer id of a partition, from tables.
 
 Kafka's columns are those of `TransactionsCommand.DescribeProducersCommand`; whose a producer id is follows.
 """

@@ -40,7 +40,7 @@ def rows(
 
 
 def text_literal(text: str) -> str:
-    """A text as it stands in the SQL of `rows`, where nothing but a quote is special. `OptionError` if it is none."""
+    """A string as an SQL literal for `rows`, where only a quote is special. `OptionError` if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""Bars of a timeline, whatever its axis counts: stretches, what is written above them, lines across all."""
+"""Bars of a timeline over offsets or time: spans, the labels above them, lines across all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINE_HEIGHT = 44
 
 
 class Span(NamedTuple):
-    """A stretch of a bar: from, to, and how it looks."""
+    """A span of a bar: start, length and style."""
 
     line: int
     start: Any
@@ -47,7 +47,7 @@ def bars(spans: list[Span], left: Any, right: Any) -> list[dict[str, Any]]:
 
 
 def _texts(spans: list[Span], left: Any, right: Any) -> dict[str, Any]:
-    """What the bars are, above each: within a short bar no text could be read. Those far right end at the edge."""
+    """The labels above the bars: a short bar has no room inside. Labels far right end at the edge."""
     are_late = [2 * (span.start - left) > right - left for span in spans]
     return {
         "type": "scatter",
@@ -70,13 +70,13 @@ def line(x: Any, dash: str) -> dict[str, Any]:
 
 
 def note(x: Any, text: str, anchor: str) -> dict[str, Any]:
-    """What a line is, above it."""
+    """The label above a line."""
     return {"x": x, "xref": "x", "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": anchor, "text": text,
             "showarrow": False, "font": {"size": 12}}  # fmt: skip
 
 
 def apart(notes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each note on a line of its own: they may stand at the same place."""
+    """Each note on its own line, because two may have the same position."""
     return [note | {"yshift": 16 * (len(notes) - 1 - place)} for place, note in enumerate(notes)]
 
 
@@ -87,7 +87,7 @@ def stacked(
     notes: list[dict[str, Any]],
     **x: Any,
 ) -> Figure:
-    """The figure: a line a name, the first on top; `x` are settings of the x axis."""
+    """The figure: one row per name, the first on top; `x` are settings of the x axis."""
     return figure(
         traces,
         100 + LINE_HEIGHT * len(names),

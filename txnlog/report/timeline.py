@@ -49,7 +49,7 @@ def by_offset(tables: Contents, partition: Partition) -> Figure:
 
 
 def _window(found: list[Row]) -> tuple[float, float]:
-    """The offsets to show: from the first thing of interest, as millions may lie before it, to behind the log end."""
+    """The offsets to show: from the first thing of interest, as millions may lie before it, to after the log end."""
     log = found[0]
     marks = [row["last_marker_offset"] for row in found[:MOST_BARS] if row["last_marker_offset"] is not None]
     first = min([row["start_offset"] for row in found] + marks + [log["last_stable_offset"]])
@@ -157,7 +157,7 @@ def by_time(tables: Contents, partition: Partition) -> Figure:
     lines, notes = [line(copied, "solid")], [note(copied, "copied", "right")]
     if since is not None and since < copied:
         lines.append(line(since, "dash"))
-        notes.insert(0, note(since, "stands still since", "left"))
+        notes.insert(0, note(since, "blocked since", "left"))
     return stacked(
         bars(spans, left, right),
         _names(shown, rest),
@@ -179,9 +179,9 @@ def _times(spans: list[Span], copied: datetime) -> tuple[datetime, datetime]:
 def _time_spans(place: int, row: Row) -> list[Span]:
     copied, active = row["as_of"], row["last_activity"]
     if active is None or active > copied:
-        return [Span(place, copied, 0, _style(row), "its age is not known")]
+        return [Span(place, copied, 0, _style(row), "its age is unknown")]
     start = row["start_timestamp"] if row["timestamps_trusted"] and row["start_timestamp"] else active
-    # A producer may stamp any time: what it wrote cannot be later than its last activity.
+    # A producer may write any timestamp: its first batch cannot be later than its last activity.
     start = min(start, active)
     allowed = _allowed(row)
     text = f"{label(row['action'])} · open for {lasting(row['open_for_ms'])}"
@@ -196,7 +196,7 @@ def _time_spans(place: int, row: Row) -> list[Span]:
 
 
 def _allowed(row: Row) -> datetime:
-    """Until when it was not late, or the copy."""
+    """The time at which it became late, or that of the copy."""
     copied: datetime = row["as_of"]
     left = row["late_after_ms"] - _length(row["last_activity"], copied)
     return copied if left >= 0 else copied + timedelta(milliseconds=left)

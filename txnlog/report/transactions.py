@@ -1,4 +1,4 @@
-"""`txnlog list` and `txnlog describe`: what `kafka-transactions.sh` says of transactional ids, from tables.
+"""`txnlog list` and `txnlog describe`: the answers of `kafka-transactions.sh`, from tables.
 
 Kafka's columns are those of `org.apache.kafka.tools.TransactionsCommand`, ours follow. Durations count to the time of
 the dump, and only a transaction that is under way has one: Kafka's own tool takes an id that is Empty for one that has
@@ -21,7 +21,7 @@ from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root, co
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
 STATE_STYLES = {"Ongoing": "cyan", "PrepareCommit": "magenta", "PrepareAbort": "magenta"}
-# What Kafka's tool prints where there is nothing.
+# What Kafka's tool prints for a missing value.
 NONE = "None"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -75,8 +75,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def described(root: Root, transactional_id: str, cluster: str | None = None) -> list[dict[str, Any]]:
     """The rows of an id, one a cluster, as `states` has them. `OptionError` where no coordinator knows it.
 
-    `pending_partitions` are those that a Prepare* transaction still owes its marker, null where that is not known:
-    a coordinator strikes each off its list once its marker is written, and writes no record of that.
+    `pending_partitions` are those where the marker of a Prepare* transaction is missing, null if unknown:
+    a coordinator removes each from its list once its marker is written, and writes no record of that.
     """
     found = states(root, cluster, transactional_id)
     if not found:
@@ -126,7 +126,7 @@ def _or_none(value: object) -> object:
 
 
 def topic_partitions(row: dict[str, Any]) -> str:
-    """The partitions of a transaction as Kafka's tool prints them: those that are not struck off."""
+    """The partitions of a transaction as Kafka's tool prints them: those that still wait for a marker."""
     if row["pending_partitions"] is not None:
         return ",".join(row["pending_partitions"])
     return ",".join(f"{each['topic']}-{each['partition']}" for each in row["topic_partitions"] or [])

@@ -1,4 +1,4 @@
-"""Abort candidates that the live cluster was just seen to be stuck at, for `abort-list --verified-within`."""
+"""Abort candidates that `verify` just found STILL_STUCK, for `abort-list --verified-within`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from txnlog.tables.layout import ABORT_CANDIDATES, VERIFICATIONS, Root
 Row = dict[str, Any]
 
 STUCK = "STILL_STUCK"
-# What such a candidate has besides the columns of its table.
+# Added to the columns of the candidate's table.
 ADDED = ("verified_at", "verification")
 
 
@@ -28,8 +28,8 @@ def verifications(root: Root) -> list[Row]:
 def still_stuck(candidates: Iterable[Row], seen: Iterable[Row], within_ms: int, now: datetime) -> list[Row]:
     """The candidates of which the newest verification says STILL_STUCK and is not older than `within_ms`.
 
-    `seen` are rows of `verifications`, the newest last. A time that lies in the future as far as that is refused, too:
-    one of two clocks is wrong.
+    `seen` are rows of `verifications`, the newest last. A time that far in the future is refused, too: one of two
+    clocks is wrong.
     """
     newest = {_key(row): row for row in seen}
     within = timedelta(milliseconds=within_ms)

@@ -39,7 +39,7 @@ WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
 # thousand partitions of long names checkpoints of 25 MB, which as text take ten times as much memory.
 LARGEST_OF_ENTRIES = 256 << 20
 LARGEST_TEXT = 32 << 20
-CUT_BY_HEADING = "what was printed behind it begins in the middle of a log, perhaps of this one"
+CUT_BY_HEADING = "the section after it begins in the middle of a log, perhaps of this one"
 BEHIND_OTHERS = (
     "other topics' logs were printed into the same file before it: print coordinators into a file of their own"
 )

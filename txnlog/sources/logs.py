@@ -31,7 +31,7 @@ from txnlog.sources.text_batches import TextBatches
 
 # Of the segments that one task reads; a larger one is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
-NOT_NEEDED = "not needed: the producer snapshot at offset {} says what it left open (--full reads it)"
+NOT_NEEDED = "not needed: the producer snapshot at offset {} has what it left open (--full reads it)"
 
 
 @dataclass(frozen=True, slots=True)

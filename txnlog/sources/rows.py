@@ -20,19 +20,19 @@ from txnlog.format.structure import (
 class BatchRow(NamedTuple):
     """One record batch of a topic partition (`DefaultRecordBatch`); one message of magic 0 or 1 in older logs."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     file: Annotated[str, TEXT, "Segment, relative to the dump."]
     position: Annotated[int, INT64, "Byte of the segment at which the batch starts."]
-    size_in_bytes: Annotated[int | None, INT64, "Bytes of the whole batch; null where a text does not say."]
+    size_in_bytes: Annotated[int | None, INT64, "Bytes of the whole batch; null if dump-log output does not say."]
     base_offset: Annotated[int, INT64, "Offset of the first record, kept through compaction."]
     last_offset: Annotated[int, INT64, "Offset of the last record, kept through compaction."]
     partition_leader_epoch: Annotated[int, INT32, "Epoch of the leader that appended it; -1 unknown."]
     magic: Annotated[int, INT8, "Version of the layout: 2; 0 and 1 are from before 0.11."]
-    crc: Annotated[int | None, UINT32, "Checksum as stored: CRC-32C, CRC-32 for magic 0 and 1; null in some texts."]
+    crc: Annotated[int | None, UINT32, "Stored checksum: CRC-32C, CRC-32 for magic 0 and 1; null in some output."]
     crc_valid: Annotated[bool, BOOLEAN, "Whether the stored checksum matches the bytes."]
     compression: Annotated[str, TEXT, "none, gzip, snappy, lz4, zstd, or unknown."]
     timestamp_type: Annotated[str, TEXT, "CreateTime or LogAppendTime."]
@@ -40,29 +40,29 @@ class BatchRow(NamedTuple):
     is_control: Annotated[bool, BOOLEAN, "Whether it is a control batch."]
     delete_horizon_ms: Annotated[int | None, INT64, "When the cleaner may drop it, ms since 1970; null if not set."]
     base_timestamp: Annotated[
-        int | None, INT64, "Time of the first record, ms since 1970; null behind a horizon, in text."
+        int | None, INT64, "Time of the first record, ms since 1970; null with a delete horizon, in dump-log output."
     ]
     max_timestamp: Annotated[int, INT64, "Largest time, ms since 1970; -1 none. The producer's clock with CreateTime."]
     producer_id: Annotated[int, INT64, "Producer id; -1 none."]
     producer_epoch: Annotated[int, INT16, "Producer epoch; -1 none."]
     base_sequence: Annotated[int, INT32, "Sequence number of the first record; -1 none."]
-    record_count: Annotated[int | None, INT32, "Records left in it; null in a wrapper of magic 0 or 1, in some texts."]
+    record_count: Annotated[int | None, INT32, "Records left in it; null in a wrapper of magic 0 or 1, in some output."]
     control_type: Annotated[
-        str | None, TEXT, "Kind of its control record, NOT_PRINTED in some texts; null without one."
+        str | None, TEXT, "Kind of its control record, NOT_PRINTED in some output; null without one."
     ]
     marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT where it ends a transaction."]
     coordinator_epoch: Annotated[int | None, INT32, "Epoch of the coordinator that wrote the marker."]
 
 
 class ReplayRow(NamedTuple):
-    """What a file's batches add up to for the replay (`txnlog.sources.runs`); `fact` says which columns count.
+    """Sums of a file's batches for the replay (`txnlog.sources.runs`); `fact` says which columns count.
 
-    sums: all batches of the file. run: what one producer id wrote behind its last marker. marker: the last marker of a
-    producer id. producer: what a broker keeps of a producer id. anchor: a place that a snapshot or the log's start
-    names, and what lies around it.
+    sums: all batches of the file. run: the data of one producer id after its last marker. marker: the last marker of a
+    producer id. producer: a broker's state of a producer id. anchor: an offset that a snapshot or the log start
+    names, with what lies around it.
     """
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -75,7 +75,7 @@ class ReplayRow(NamedTuple):
     producer_id: Annotated[int | None, INT64, "Producer id of the run or marker."]
     producer_epoch: Annotated[int | None, INT16, "Epoch of the run's last batch, of the marker."]
     lowest_producer_epoch: Annotated[int | None, INT16, "Smallest epoch of the run."]
-    marker_type: Annotated[str | None, TEXT, "COMMIT, ABORT, or NOT_PRINTED in some texts."]
+    marker_type: Annotated[str | None, TEXT, "COMMIT, ABORT, or NOT_PRINTED in some dump-log output."]
     coordinator_epoch: Annotated[int | None, INT32, "Epoch of the coordinator that wrote the marker."]
     commits: Annotated[int | None, INT64, "COMMIT markers of the producer id that closed data in the file, at least."]
     first_timestamp: Annotated[int | None, INT64, "First time in the run's first batch, ms since 1970."]
@@ -85,13 +85,13 @@ class ReplayRow(NamedTuple):
     last_timestamp: Annotated[int | None, INT64, "Largest time of the run's last batch, of the marker, ms since 1970."]
     is_log_append_time: Annotated[bool | None, BOOLEAN, "Whether that time is the broker's."]
     batches: Annotated[int | None, INT64, "Batches of the run, of the file."]
-    records: Annotated[int | None, INT64, "Their records; null where a text does not say."]
+    records: Annotated[int | None, INT64, "Their records; null if dump-log output does not say."]
     size_in_bytes: Annotated[int | None, INT64, "Their bytes."]
     records_before: Annotated[int | None, INT64, "Records of the file before the run or anchor."]
     bytes_before: Annotated[int | None, INT64, "Bytes of the file's batches before it."]
     stamp_before_start: Annotated[int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."]
     stamp_before: Annotated[int | None, INT64, "Latest such time before the run's last batch, ms since 1970."]
-    stamp_after: Annotated[int | None, INT64, "Earliest such time behind it, ms; of all in sums."]
+    stamp_after: Annotated[int | None, INT64, "Earliest such time after it, ms; of all in sums."]
     first_producer_epoch: Annotated[int | None, INT16, "First epoch of the producer id in the file."]
     last_sequence: Annotated[int | None, INT32, "Its last sequence number in the file; null without data; -1 none."]
     is_old_sequence: Annotated[bool | None, BOOLEAN, "Whether its epoch has changed since."]
@@ -100,7 +100,7 @@ class ReplayRow(NamedTuple):
 class TransactionStateRow(NamedTuple):
     """One record of `__transaction_state` (`TransactionLog`); what could not be decoded says so in `problem`."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
@@ -114,7 +114,7 @@ class TransactionStateRow(NamedTuple):
     state: Annotated[str | None, TEXT, "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort."]
     producer_id: Annotated[int | None, INT64, "Producer id of the transaction."]
     producer_epoch: Annotated[int | None, INT16, "Its epoch."]
-    previous_producer_id: Annotated[int | None, INT64, "Producer id before; null if not set."]
+    previous_producer_id: Annotated[int | None, INT64, "Previous producer id; null if not set."]
     next_producer_id: Annotated[int | None, INT64, "Producer id after this transaction; null if not set."]
     next_producer_epoch: Annotated[int | None, INT16, "Epoch after this transaction; null if not set."]
     client_transaction_version: Annotated[int | None, INT16, "2 where each transaction has its own epoch (KIP-890)."]
@@ -128,7 +128,7 @@ class TransactionStateRow(NamedTuple):
 class ProducerSnapshotRow(NamedTuple):
     """One entry of a producer snapshot (`ProducerStateManager`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -141,15 +141,15 @@ class ProducerSnapshotRow(NamedTuple):
     last_sequence: Annotated[int, INT32, "Sequence number of its last record; -1 none."]
     last_offset: Annotated[int, INT64, "Offset of its last record; -1 none."]
     offset_delta: Annotated[int, INT32, "Last minus base offset of its last batch."]
-    timestamp: Annotated[int | None, INT64, "Time of its last batch or marker, ms since 1970; null in some texts."]
+    timestamp: Annotated[int | None, INT64, "Time of its last batch or marker, ms since 1970; null in some output."]
     coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker; -1 none."]
-    current_txn_first_offset: Annotated[int | None, INT64, "Where its open transaction starts; null if none is."]
+    current_txn_first_offset: Annotated[int | None, INT64, "Start offset of its open transaction; null if none."]
 
 
 class CheckpointRow(NamedTuple):
     """One line of an offset checkpoint of a log directory (`OffsetCheckpointFile`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -162,7 +162,7 @@ class CheckpointRow(NamedTuple):
 class AbortedTransactionRow(NamedTuple):
     """One entry of a transaction index (`AbortedTxn`)."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str, TEXT, "Topic."]
@@ -170,15 +170,15 @@ class AbortedTransactionRow(NamedTuple):
     file: Annotated[str, TEXT, "Transaction index, relative to the dump."]
     position: Annotated[int, INT64, "Byte of the index at which the entry starts."]
     producer_id: Annotated[int, INT64, "Producer id."]
-    first_offset: Annotated[int, INT64, "Where the aborted transaction starts."]
+    first_offset: Annotated[int, INT64, "Start offset of the aborted transaction."]
     last_offset: Annotated[int, INT64, "Offset of its ABORT marker."]
-    last_stable_offset: Annotated[int, INT64, "Last stable offset once it had ended."]
+    last_stable_offset: Annotated[int, INT64, "Last stable offset after it ended."]
 
 
 class DumpFileRow(NamedTuple):
     """One file of a dump. Its bytes are parsed, a tail, damaged or skipped: the four add up to its size."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of; empty for files outside any log directory."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump; empty for files outside any log directory."]
     broker: Annotated[str, TEXT, "Broker id, or the folder where no meta.properties names one."]
     log_dir: Annotated[str, TEXT, "Copied log directory, relative to the dump."]
     topic: Annotated[str | None, TEXT, "Topic; null for files of the log directory itself."]
@@ -186,12 +186,12 @@ class DumpFileRow(NamedTuple):
     file: Annotated[str, TEXT, "The file, relative to the dump."]
     kind: Annotated[str, TEXT, "What it is by its name: segment, producer_snapshot, and so on."]
     size_in_bytes: Annotated[int, INT64, "Bytes of the file."]
-    modified: Annotated[object, TIMESTAMP, "When it was last written, by its file system; 1970 in object stores."]
-    complete_at: Annotated[object | None, TIMESTAMP, "When it had all its bytes, by listing.tsv; null if not there."]
+    modified: Annotated[object, TIMESTAMP, "Modification time by its file system; 1970 in object stores."]
+    complete_at: Annotated[object | None, TIMESTAMP, "When it was complete, by listing.tsv; null if not listed."]
     bytes_parsed: Annotated[int, INT64, "Bytes understood, checksums included."]
     bytes_tail: Annotated[int, INT64, "Bytes at its end: a batch that was being written, or preallocated zeros."]
     bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]
-    bytes_skipped: Annotated[int, INT64, "Bytes that txnlog does not read; `problem` says why."]
+    bytes_skipped: Annotated[int, INT64, "Bytes that were not read; `problem` says why."]
     base_offset: Annotated[int | None, INT64, "Offset in the file's name."]
     first_offset: Annotated[int | None, INT64, "Base offset of its first batch; start of a checkpoint's first epoch."]
     last_offset: Annotated[int | None, INT64, "Last offset of its last batch; start of a checkpoint's last epoch."]
@@ -200,7 +200,9 @@ class DumpFileRow(NamedTuple):
     broker_timestamp: Annotated[int | None, INT64, "Latest time in it by a broker's clock, ms since 1970."]
     damaged_to: Annotated[int | None, INT64, "All damage lies below this offset; 2^63-1 when nothing follows it."]
     gap_to: Annotated[int | None, INT64, "All gaps between its offsets lie below this offset; null if none."]
-    tail_producer_id: Annotated[int | None, INT64, "Producer id of the batch its tail starts; null if not there."]
+    tail_producer_id: Annotated[
+        int | None, INT64, "Producer id of the batch that begins in its tail; null without a tail."
+    ]
     topic_id: Annotated[str | None, TEXT, "Topic id by partition.metadata."]
-    is_text: Annotated[bool | None, BOOLEAN, "Whether it is what kafka-dump-log printed; sizes are the text's."]
+    is_text: Annotated[bool | None, BOOLEAN, "Whether it is kafka-dump-log output; sizes are those of the output."]
     problem: Annotated[str | None, TEXT, "What is wrong with it, or why it was skipped."]

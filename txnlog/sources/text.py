@@ -27,7 +27,7 @@ from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapsho
 from txnlog.sources.segments import Level
 from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
 
-OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
+OUT_OF_PLACE = "lines of a log whose heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
 

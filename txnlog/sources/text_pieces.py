@@ -131,7 +131,7 @@ class Piece:
 
 def not_where_expected(position: int) -> str:
     """The problem of a batch at this position."""
-    return f"byte {position}: the batch before does not end there: lines are missing, or forged by a payload"
+    return f"byte {position}: the previous batch does not end there: lines are missing, or forged by a payload"
 
 
 def put_together(known: dict[str, Any], pieces: list[Piece]) -> tuple[dict[str, Any], bool]:
@@ -151,7 +151,7 @@ def _segment(known: dict[str, Any], pieces: list[Piece]) -> tuple[dict[str, Any]
     if whole.problem:
         whole.distrust(whole.problem)
     if whole.skipped and not summary.batches:
-        whole.distrust("none of its lines is that of a batch")
+        whole.distrust("it contains no line of a batch")
     if whole.are_records_printed and whole.first_without_records is not None:
         whole.distrust(f"byte {whole.first_without_records}: the records of a batch are missing")
     if known["topic"] == TRANSACTION_STATE and not whole.are_records_printed and (summary.batches or whole.skipped):

@@ -62,9 +62,9 @@ class _Segment:
         """Whether each line that looks like one of the tool's is one, and stands where it may."""
         begun = lines.start_with(dump_text.BATCH) | lines.start_with(dump_text.MESSAGE)
         if not found.are_records_alone and begun.sum() != len(found):
-            self._piece.distrust("a line of a batch is not whole")
+            self._piece.distrust("a line of a batch is incomplete")
         if not found.is_sound:
-            self._piece.distrust("records of one batch contradict one another")
+            self._piece.distrust("records of one batch contradict each other")
         records = np.flatnonzero(lines.start_with(dump_text.RECORD))
         if len(records) and (not len(found) or records[0] < found.lines[0]):
             self._piece.distrust("records without their batch")
@@ -75,7 +75,7 @@ class _Segment:
     def _check_headings(self, lines: Lines) -> None:
         """Whether what was printed of another file has slipped in."""
         if dump_text.has_swallowed_heading(lines.content):
-            self._piece.distrust("a line was cut short, and a heading stands in it")
+            self._piece.distrust("a line was cut short and contains a heading")
         may_be_first = _is_first_line(lines).any()
         for offset in dump_text.starting_offsets(lines.content) if may_be_first else ():
             self._piece.starting_offsets += 1
@@ -133,7 +133,7 @@ class _Segment:
         )
         is_odd = found.flags["is_transactional"] & ~found.flags["is_control"] & (found.numbers["producer_id"] >= 0)
         if (is_odd & (found.numbers["base_sequence"] == -1)).any():
-            self._piece.distrust("a batch of a transaction without a sequence number is no control batch")
+            self._piece.distrust("a transactional batch has no sequence number and is not a control batch")
         if len(lacking) and not found.are_records_alone and self._piece.first_without_records is None:
             self._piece.first_without_records = int(found.numbers["position"][lacking[0]])
 

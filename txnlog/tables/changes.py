@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -120,17 +120,17 @@ _RESOLVED = {"status": "'RESOLVED'", "resolution": "why", "resolved_at": "new_as
 
 
 def candidate_changes(
-    found: DataFrame, existing: DataFrame, covered: DataFrame, later: DataFrame, contradicting: Collection[str]
+    found: DataFrame, existing: DataFrame, covered: DataFrame, later: DataFrame, contradicted: DataFrame
 ) -> DataFrame:
     """Rows of `abort_candidates` to upsert.
 
     `found` are rows of `open_transactions`; `existing` those of `abort_candidates`. `covered` has one row per
     partition of the dump: as_of, topic_id, first_base_offset, log_end_offset, damaged_to, gap_to, snapshot_offset,
     is_cut. `later` has the latest as-of (`later_as_of`) that any run saw of a partition.
-    `contradicting`: proofs that lack only where something speaks against them.
+    `contradicted`: keys of those of `found` against whose abort something speaks, whatever else is lacking.
 
     A candidate is resolved by a dump that shows its partition whole behind its start and no longer shows it open, by a
-    verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that lacks a proof of `contradicting` or is of
+    verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that is in `contradicted` or is of
     another first batch or of more batches; never by a dump that is older or that covers less.
     """
     before = existing.selectExpr(*TRANSACTION, "as_of AS seen_as_of", "detected_at", "resolved_at")
@@ -140,19 +140,20 @@ def candidate_changes(
         " as_of >= seen_as_of AND coalesce(as_of > resolved_at, true))"
     )
     confirmed = rows_of_table(ABORT_CANDIDATES, current.where(is_news), _CONFIRMED)
-    resolved = _resolved(existing.where("status = 'OPEN'"), found, covered, contradicting)
+    resolved = _resolved(existing.where("status = 'OPEN'"), found, covered, contradicted)
     return as_upserts(new_or_different(ABORT_CANDIDATES, confirmed.unionByName(resolved), existing))
 
 
-def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicting: Collection[str]) -> DataFrame:
-    verdicts = found.selectExpr(
+def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicted: DataFrame) -> DataFrame:
+    against = contradicted.selectExpr(*TRANSACTION, "true AS is_contradicted")
+    verdicts = found.join(against, [*TRANSACTION], "left").selectExpr(
         *TRANSACTION,
         "action AS new_action",
         "cause AS new_cause",
         "batches AS new_batches",
         "bytes AS new_bytes",
         "first_batch_crc AS new_crc",
-        f"lacking IN ({', '.join(map(repr, contradicting))}) AS is_contradicted",
+        "is_contradicted",
     )
     seen = covered.selectExpr(
         *PARTITION,

@@ -58,7 +58,7 @@ ABORT_CANDIDATES = Table(
         "only_aborts": "action = 'ABORT' AND cause <> 'MARKER_LOST_COMMIT'",
         "known_status": "status IN ('OPEN', 'RESOLVED') AND (status = 'OPEN') = (resolved_at IS NULL)",
     },
-    "Hanging transactions to abort; nothing is ever aborted by txnlog itself.",
+    "Hanging transactions to abort. txnlog itself never aborts anything.",
 )
 OPEN_TRANSACTIONS = Table(
     "open_transactions",
@@ -70,13 +70,13 @@ OPEN_TRANSACTIONS = Table(
     },
     "Every open transaction of every dump, with its verdict.",
 )
-RUNS = Table("runs", RunRow, ("run_id", "cluster"), {}, "One row a run and cluster.")
+RUNS = Table("runs", RunRow, ("run_id", "cluster"), {}, "Runs of txnlog over a cluster, with their results.")
 TRANSACTIONAL_IDS = Table(
     "transactional_ids",
     TransactionalIdRow,
     ("cluster", "producer_id", "transactional_id"),
     {},
-    "Whose each producer id is or was, over all runs.",
+    "Producer id to transactional id, over all runs.",
 )
 
 
@@ -92,21 +92,21 @@ COORDINATOR_STATES = Table(
     CoordinatorStateRow,
     ("cluster", "transactional_id"),
     {},
-    "What the latest dump shows that the coordinators know of each transactional id.",
+    "Coordinators' state of each transactional id, by the latest dump.",
 )
 PRODUCER_STATES = Table(
     "producer_states",
     ProducerStateRow,
     ("cluster", "topic", "partition", "producer_id"),
     {},
-    "What the latest dump shows that brokers keep of each producer id.",
+    "Brokers' state of each producer id, by the latest dump.",
 )
 VERIFICATIONS = Table(
     "verifications",
     VerificationRow,
     (*_TRANSACTION, "verified_at"),
     {"known_status": "status IN ('STILL_STUCK', 'BLOCKED_BY_EARLIER', 'RESOLVED', 'GONE', 'UNKNOWN')"},
-    "What `txnlog verify` heard of abort candidates from the live cluster.",
+    "Answers of the live cluster about abort candidates (`txnlog verify`).",
 )
 TABLES = (
     ABORT_CANDIDATES,
@@ -147,7 +147,7 @@ class Root:
         base = self.text if is_uri else str(Path(self.text).absolute())
         if VARIABLE in base or (not is_uri and UNREADABLE.search(base)):
             raise TableError(
-                f"{base}: tables cannot stand there: a control character, a backslash, a percent sign before two"
+                f"{base}: tables cannot be there: a control character, a backslash, a percent sign before two"
                 " hexadecimal digits, ${ or what is not UTF-8 in the path leads Spark or delta-rs astray"
             )
         return base.rstrip("/")

@@ -22,62 +22,66 @@ from txnlog.sources.rows import DumpFileRow
 class OpenTransactionRow(NamedTuple):
     """One open transaction at one as-of, with its verdict and the evidence for it."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
-    topic_id: Annotated[str | None, TEXT, "Topic id, where the dump has it: a recreated topic is another."]
+    topic_id: Annotated[str | None, TEXT, "Topic id, if the dump has it; a recreated topic has another."]
     producer_id: Annotated[int, INT64, "Producer id."]
     producer_epoch: Annotated[int, INT16, "Epoch of its last batch."]
     coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker here; -1 none."]
     start_offset: Annotated[int, INT64, "Base offset of its first batch: what abort --start-offset takes."]
-    transactional_id: Annotated[str | None, TEXT, "Whose it is; null where nobody knows."]
-    transactional_ids: Annotated[list[str] | None, TEXTS, "All ids that the producer id stands under."]
+    transactional_id: Annotated[str | None, TEXT, "Transactional id that owns the producer id; null if unknown."]
+    transactional_ids: Annotated[list[str] | None, TEXTS, "All transactional ids that claim the producer id."]
     coordinator_partition: Annotated[int | None, INT32, "Partition of __transaction_state that owns the id."]
     cause: Annotated[str, TEXT, "Why it is open."]
     action: Annotated[str, TEXT, "What to do: ABORT, KEEP, FENCE, MOVE_COORDINATOR, WAIT, UNDETERMINED."]
-    confidence: Annotated[str, TEXT, "How whole the evidence is: HIGH, MEDIUM, LOW."]
+    confidence: Annotated[str, TEXT, "How complete the evidence is: HIGH, MEDIUM, LOW."]
     reason: Annotated[str, TEXT, "The cause in words, or what is missing."]
-    lacking: Annotated[str | None, TEXT, "Proof for want of which it is UNDETERMINED: a name in verdicts.md."]
-    wanted_cause: Annotated[str | None, TEXT, "The cause that it would have with that proof."]
-    accepted: Annotated[bool | None, BOOLEAN, "Only history is lacking, and --accept-compacted-history was given."]
-    late: Annotated[bool | None, BOOLEAN, "Open for longer than allowed; null where its age cannot be known."]
-    as_of: Annotated[object, TIMESTAMP, "When the partition was copied: what ages count from."]
-    as_of_source: Annotated[str, TEXT, "Where the as-of is from."]
-    copied_until: Annotated[object | None, TIMESTAMP, "When the copy had ended at the latest."]
-    start_timestamp: Annotated[object | None, TIMESTAMP, "Time of its first batch, by its producer."]
-    last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch, by its producer."]
-    last_activity: Annotated[object | None, TIMESTAMP, "What its age counts from; a broker's time where needed."]
-    timestamps_trusted: Annotated[bool, BOOLEAN, "Whether its times agree with the brokers' around them."]
-    open_for_ms: Annotated[int | None, INT64, "as_of, or what the copy shows if earlier, minus last_activity, ms."]
-    late_after_ms: Annotated[int, INT64, "Largest timeout plus padding, ms."]
+    lacking: Annotated[str | None, TEXT, "Missing proof that makes it UNDETERMINED: a name in verdicts.md."]
+    wanted_cause: Annotated[str | None, TEXT, "Cause of the rule that needs the missing proof."]
+    accepted: Annotated[bool | None, BOOLEAN, "Only history is missing, and --accept-compacted-history was given."]
+    late: Annotated[bool | None, BOOLEAN, "Open for longer than late_after_ms; null if its age is unknown."]
+    as_of: Annotated[object, TIMESTAMP, "When the partition was copied; ages count from it."]
+    as_of_source: Annotated[str, TEXT, "Where the as-of comes from."]
+    copied_until: Annotated[object | None, TIMESTAMP, "Latest possible end of the copy."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Producer's timestamp of its first batch."]
+    last_timestamp: Annotated[object | None, TIMESTAMP, "Producer's timestamp of its last batch."]
+    last_activity: Annotated[object | None, TIMESTAMP, "Start of its age; a broker timestamp where needed."]
+    timestamps_trusted: Annotated[bool, BOOLEAN, "Whether its timestamps agree with the brokers' around them."]
+    open_for_ms: Annotated[
+        int | None, INT64, "Age, ms: as_of, or the copy's latest time if earlier, minus last_activity."
+    ]
+    late_after_ms: Annotated[int, INT64, "transaction.max.timeout.ms, or the id's timeout if larger, plus padding, ms."]
     batches: Annotated[int, INT64, "Its batches in the log."]
     records: Annotated[int, INT64, "Their records: what an abort discards."]
     bytes: Annotated[int, INT64, "Their bytes."]
-    last_stable_offset: Annotated[int, INT64, "Where read_committed consumers of the partition stand."]
+    last_stable_offset: Annotated[int, INT64, "Last stable offset: where read_committed consumers stop."]
     log_start_offset: Annotated[int, INT64, "First offset of the log."]
-    log_end_offset: Annotated[int, INT64, "Offset behind its last record in the copy."]
+    log_end_offset: Annotated[int, INT64, "Log end offset in the copy: the offset of the next record."]
     high_watermark: Annotated[int | None, INT64, "High watermark by the broker's checkpoint."]
     held_back_offsets: Annotated[int, INT64, "Offsets from the last stable offset to the log end."]
     held_back_records: Annotated[int, INT64, "Records between the two."]
     held_back_bytes: Annotated[int, INT64, "Bytes between the two."]
-    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset stands still."]
+    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset has not moved."]
     coordinator_state: Annotated[str | None, TEXT, "Current state of the transactional id."]
     coordinator_state_epoch: Annotated[int | None, INT16, "Producer epoch of that state."]
-    pending_partitions: Annotated[list[str] | None, TEXTS, "Where a Prepare* transaction still owes its marker."]
-    broker: Annotated[str, TEXT, "Broker whose copy of the partition was believed."]
+    pending_partitions: Annotated[
+        list[str] | None, TEXTS, "Partitions where the marker of a Prepare* transaction is missing."
+    ]
+    broker: Annotated[str, TEXT, "Broker whose copy of the partition was used."]
     log_dir: Annotated[str, TEXT, "Its log directory in the dump."]
     copies: Annotated[int, INT32, "Copies of the partition in the dump."]
-    chosen_because: Annotated[str, TEXT, "Why that copy."]
+    chosen_because: Annotated[str, TEXT, "Why that copy was used."]
     opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
     opened_position: Annotated[int, INT64, "Byte of that file."]
     first_batch_leader_epoch: Annotated[int | None, INT32, "Leader epoch of its first batch."]
-    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch: another is another transaction."]
-    last_marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT: the producer id's last marker before."]
+    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch; another one is another transaction."]
+    last_marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT: the producer id's last marker before it."]
     last_marker_offset: Annotated[int | None, INT64, "Its offset."]
     last_marker_epoch: Annotated[int | None, INT16, "Its producer epoch."]
     last_marker_file: Annotated[str | None, TEXT, "Its file."]
     last_marker_position: Annotated[int | None, INT64, "Byte of that file."]
-    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record that decided."]
+    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record on which the verdict rests."]
     evidence_offset: Annotated[int | None, INT64, "Its offset in __transaction_state."]
     evidence_file: Annotated[str | None, TEXT, "Its file."]
     evidence_position: Annotated[int | None, INT64, "Byte at which its batch starts."]
@@ -86,67 +90,69 @@ class OpenTransactionRow(NamedTuple):
 class AbortCandidateRow(NamedTuple):
     """One transaction that may be aborted, from its first detection until a later dump no longer shows it."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic: --topic."]
     partition: Annotated[int, INT32, "Partition: --partition."]
-    topic_id: Annotated[str | None, TEXT, "Topic id, where the dump has it: a recreated topic is another."]
+    topic_id: Annotated[str | None, TEXT, "Topic id, if the dump has it; a recreated topic has another."]
     producer_id: Annotated[int, INT64, "Producer id: --producer-id for brokers before 3.0."]
     producer_epoch: Annotated[int, INT16, "Its epoch: --producer-epoch for brokers before 3.0."]
     coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker here; -1 none."]
     start_offset: Annotated[int, INT64, "Start of the transaction: --start-offset."]
-    transactional_id: Annotated[str | None, TEXT, "Whose it is; null where nobody knows."]
-    transactional_ids: Annotated[list[str] | None, TEXTS, "All ids that the producer id stands under."]
+    transactional_id: Annotated[str | None, TEXT, "Transactional id that owns the producer id; null if unknown."]
+    transactional_ids: Annotated[list[str] | None, TEXTS, "All transactional ids that claim the producer id."]
     coordinator_partition: Annotated[int | None, INT32, "Partition of __transaction_state that owns the id."]
     cause: Annotated[str, TEXT, "Why it hangs."]
     action: Annotated[str, TEXT, "Always ABORT."]
-    confidence: Annotated[str, TEXT, "How whole the evidence is: HIGH or MEDIUM."]
+    confidence: Annotated[str, TEXT, "How complete the evidence is: HIGH or MEDIUM."]
     reason: Annotated[str, TEXT, "The cause in words."]
     as_of: Annotated[object, TIMESTAMP, "When the partition was copied, by the latest dump that shows it."]
-    start_timestamp: Annotated[object | None, TIMESTAMP, "Time of its first batch, by its producer."]
-    last_activity: Annotated[object | None, TIMESTAMP, "What its age counts from."]
-    open_for_ms: Annotated[int | None, INT64, "as_of, or what the copy shows if earlier, minus last_activity, ms."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Producer's timestamp of its first batch."]
+    last_activity: Annotated[object | None, TIMESTAMP, "Start of its age."]
+    open_for_ms: Annotated[
+        int | None, INT64, "Age, ms: as_of, or the copy's latest time if earlier, minus last_activity."
+    ]
     batches: Annotated[int, INT64, "Its batches in the log."]
     records: Annotated[int, INT64, "Their records: what the abort discards."]
     bytes: Annotated[int, INT64, "Their bytes."]
-    last_stable_offset: Annotated[int, INT64, "Where read_committed consumers stand; below start_offset: blocked."]
-    log_end_offset: Annotated[int, INT64, "Offset behind the last record in the copy."]
+    last_stable_offset: Annotated[int, INT64, "Last stable offset; below start_offset an earlier transaction blocks."]
+    log_end_offset: Annotated[int, INT64, "Log end offset in the copy: the offset of the next record."]
     held_back_offsets: Annotated[int, INT64, "Offsets from the last stable offset to the log end."]
     held_back_records: Annotated[int, INT64, "Records between the two."]
     held_back_bytes: Annotated[int, INT64, "Bytes between the two."]
-    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset stands still."]
+    held_back_since: Annotated[object | None, TIMESTAMP, "Since when the last stable offset has not moved."]
     opened_file: Annotated[str, TEXT, "File with the batch (or snapshot entry) that opened it."]
     opened_position: Annotated[int, INT64, "Byte of that file."]
     first_batch_leader_epoch: Annotated[int | None, INT32, "Leader epoch of its first batch."]
-    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch: another is another transaction."]
-    last_marker_offset: Annotated[int | None, INT64, "Offset of the producer id's last marker before."]
+    first_batch_crc: Annotated[int | None, UINT32, "Checksum of its first batch; another one is another transaction."]
+    last_marker_offset: Annotated[int | None, INT64, "Offset of the producer id's last marker before it."]
     last_marker_file: Annotated[str | None, TEXT, "Its file."]
-    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record that decided."]
+    evidence_state: Annotated[str | None, TEXT, "State of the coordinator record on which the verdict rests."]
     evidence_offset: Annotated[int | None, INT64, "Its offset in __transaction_state."]
     evidence_file: Annotated[str | None, TEXT, "Its file."]
     status: Annotated[str, TEXT, "OPEN, or RESOLVED once a later dump shows that it has ended."]
     resolution: Annotated[str | None, TEXT, "How it was resolved."]
     detected_at: Annotated[object, TIMESTAMP, "As-of of the first dump that showed it as a candidate."]
     resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that showed that it has ended."]
-    judged_by: Annotated[int | None, INT32, "Generation of the rules; null: by rules without proofs, never offered."]
+    judged_by: Annotated[int | None, INT32, "Generation of the rules; null: rules without proofs, never offered."]
 
 
 class VerificationRow(NamedTuple):
-    """What the live cluster said of an abort candidate at one time."""
+    """The live cluster's answer about an abort candidate at one time."""
 
     cluster: Annotated[str, TEXT, "Cluster of the candidate."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     producer_id: Annotated[int, INT64, "Producer id."]
     start_offset: Annotated[int, INT64, "Start of the transaction."]
-    verified_at: Annotated[object, TIMESTAMP, "When the cluster was asked: the time before the first question."]
+    verified_at: Annotated[object, TIMESTAMP, "When the cluster was asked: the time before the first request."]
     status: Annotated[str, TEXT, "STILL_STUCK, BLOCKED_BY_EARLIER, RESOLVED, GONE or UNKNOWN."]
-    reason: Annotated[str, TEXT, "Why that is said, or why nothing is known."]
+    reason: Annotated[str, TEXT, "Why it has this status."]
     cluster_id: Annotated[str, TEXT, "Id of the cluster that was asked."]
-    topic_id: Annotated[str | None, TEXT, "Id of the topic there: a recreated topic is another."]
+    topic_id: Annotated[str | None, TEXT, "Topic id in the live cluster; a recreated topic has another."]
     leader: Annotated[int | None, INT32, "Broker that leads the partition."]
     log_start_offset: Annotated[int | None, INT64, "First offset of the live log."]
-    last_stable_offset: Annotated[int | None, INT64, "Where read_committed consumers stand."]
-    high_watermark: Annotated[int | None, INT64, "Where read_uncommitted consumers stand."]
+    last_stable_offset: Annotated[int | None, INT64, "Last stable offset: where read_committed consumers stop."]
+    high_watermark: Annotated[int | None, INT64, "High watermark: where read_uncommitted consumers stop."]
     as_of: Annotated[object, TIMESTAMP, "As-of of the candidate when it was verified."]
 
 
@@ -154,8 +160,8 @@ class RunRow(NamedTuple):
     """One run over one cluster."""
 
     run_id: Annotated[str, TEXT, "Random id of the run."]
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
-    dump: Annotated[str, TEXT, "Folder that was read."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
+    dump: Annotated[str, TEXT, "Folder or address that was read."]
     txnlog_version: Annotated[str, TEXT, "Version of txnlog."]
     options: Annotated[str, TEXT, "Options of the run as JSON."]
     started_at: Annotated[object, TIMESTAMP, "Start of the run."]
@@ -163,45 +169,45 @@ class RunRow(NamedTuple):
     input_digest: Annotated[str, TEXT, "SHA-256 over names, sizes and offsets of all files: equal for equal dumps."]
     as_of_from: Annotated[object | None, TIMESTAMP, "Earliest as-of of the copies."]
     as_of_to: Annotated[object | None, TIMESTAMP, "Latest as-of of the copies."]
-    as_of_sources: Annotated[list[str], TEXTS, "Where the as-ofs are from."]
+    as_of_sources: Annotated[list[str], TEXTS, "Where the as-ofs come from."]
     files: Annotated[int, INT64, "Files of the dump."]
     bytes: Annotated[int, INT64, "Their bytes."]
     bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]
     partitions: Annotated[int, INT64, "Topic partitions in the dump."]
-    coordinator_partitions: Annotated[int, INT32, "Partitions of __transaction_state; 0 neither stated nor proved."]
-    coordinator_partitions_missing: Annotated[int, INT32, "How many of them the dump lacks."]
+    coordinator_partitions: Annotated[int, INT32, "Partitions of __transaction_state; 0 if neither stated nor proved."]
+    coordinator_partitions_missing: Annotated[int, INT32, "How many of them are missing from the dump."]
     open_transactions: Annotated[int, INT64, "Open transactions."]
-    late_transactions: Annotated[int, INT64, "Those that are late, or of which the age cannot be known."]
-    abort_candidates: Annotated[int, INT64, "Those to be aborted."]
-    undetermined: Annotated[int, INT64, "Those on which nothing can be said."]
+    late_transactions: Annotated[int, INT64, "Those that are late, or whose age is unknown."]
+    abort_candidates: Annotated[int, INT64, "Those with the action ABORT."]
+    undetermined: Annotated[int, INT64, "Those with the action UNDETERMINED."]
     partitions_with_late_transactions: Annotated[int, INT64, "Kafka's PartitionsWithLateTransactionsCount."]
-    longest_open_ms: Annotated[int | None, INT64, "Age of the transaction open for longest, ms."]
+    longest_open_ms: Annotated[int | None, INT64, "Age of the oldest open transaction, ms."]
     step_seconds: Annotated[dict[str, float], STEP_SECONDS, "Seconds each step of the job took."]
-    cluster_id: Annotated[str | None, TEXT, "The cluster's id, where meta.properties says it."]
+    cluster_id: Annotated[str | None, TEXT, "Cluster id, if meta.properties has it."]
 
 
 class TransactionalIdRow(NamedTuple):
-    """Whose a producer id is or was: kept for ever, because coordinators forget an id after a week."""
+    """The owner of a producer id, kept forever: coordinators forget an idle id after a week."""
 
     cluster: Annotated[str, TEXT, "Cluster."]
     producer_id: Annotated[int, INT64, "Producer id."]
-    transactional_id: Annotated[str, TEXT, "Transactional id that it stands under in some dump."]
+    transactional_id: Annotated[str, TEXT, "Transactional id that claims it in some dump."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
     known_since: Annotated[object | None, TIMESTAMP, "Earliest coordinator record that names it, when first seen."]
 
 
 class CoordinatorStateRow(NamedTuple):
-    """What the coordinator of a transactional id knew of it in the latest dump: its last record."""
+    """The last coordinator record of a transactional id in the latest dump."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
-    transactional_id: Annotated[str, TEXT, "Transactional id; not here once its coordinator has forgotten it."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
+    transactional_id: Annotated[str, TEXT, "Transactional id; removed once its coordinator no longer has it."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state that owns the id."]
-    broker: Annotated[str, TEXT, "Broker whose copy of that partition was believed."]
+    broker: Annotated[str, TEXT, "Broker whose copy of that partition was used."]
     coordinator_epoch: Annotated[int, INT32, "Epoch of the coordinator that wrote the record."]
     state: Annotated[str, TEXT, "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort."]
     producer_id: Annotated[int, INT64, "Producer id."]
     producer_epoch: Annotated[int, INT16, "Its epoch."]
-    previous_producer_id: Annotated[int | None, INT64, "Producer id before; null if not set."]
+    previous_producer_id: Annotated[int | None, INT64, "Previous producer id; null if not set."]
     next_producer_id: Annotated[int | None, INT64, "Producer id after this transaction; null if not set."]
     next_producer_epoch: Annotated[int | None, INT16, "Epoch after this transaction; null if not set."]
     client_transaction_version: Annotated[int | None, INT16, "2 where each transaction has its own epoch (KIP-890)."]
@@ -213,13 +219,13 @@ class CoordinatorStateRow(NamedTuple):
     offset: Annotated[int, INT64, "Offset of the record in __transaction_state."]
     file: Annotated[str, TEXT, "Its file."]
     position: Annotated[int, INT64, "Byte at which its batch starts."]
-    as_of: Annotated[object, TIMESTAMP, "When the coordinator's partition was copied: what durations count from."]
+    as_of: Annotated[object, TIMESTAMP, "When the coordinator's partition was copied; durations count to it."]
 
 
 class ProducerStateRow(NamedTuple):
-    """What a broker keeps of a producer id in a partition (`ProducerStateEntry`), by the latest dump."""
+    """A broker's state of a producer id in a partition (`ProducerStateEntry`), by the latest dump."""
 
-    cluster: Annotated[str, TEXT, "Cluster the dump is of."]
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     producer_id: Annotated[int, INT64, "Producer id."]
@@ -227,12 +233,14 @@ class ProducerStateRow(NamedTuple):
     coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker; -1 none."]
     last_sequence: Annotated[int, INT32, "Sequence number of its last record in this epoch; -1 none."]
     last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch or marker."]
-    current_txn_start_offset: Annotated[int | None, INT64, "Where its open transaction starts; null if none is."]
-    broker: Annotated[str, TEXT, "Broker whose copy of the partition was believed."]
-    as_of: Annotated[object, TIMESTAMP, "When the partition was copied: a broker forgets what is idle for a day."]
+    current_txn_start_offset: Annotated[int | None, INT64, "Start offset of its open transaction; null if none."]
+    broker: Annotated[str, TEXT, "Broker whose copy of the partition was used."]
+    as_of: Annotated[
+        object, TIMESTAMP, "When the partition was copied; brokers forget an idle producer id after a day."
+    ]
 
 
-# The rows of the dump's inventory, with the as-of that tells the nights apart.
+# The rows of the dump's inventory, with the as-of that tells the runs apart.
 DumpFileTableRow = type(
     "DumpFileTableRow",
     (),
@@ -241,8 +249,8 @@ DumpFileTableRow = type(
         "__annotations__": {
             **get_type_hints(DumpFileRow, include_extras=True),
             "as_of": Annotated[object, TIMESTAMP, "When the copy was taken."],
-            "copy_chosen": Annotated[bool, BOOLEAN, "Whether this copy of the partition was believed."],
-            "chosen_because": Annotated[str | None, TEXT, "Why it was."],
+            "copy_chosen": Annotated[bool, BOOLEAN, "Whether this copy of the partition was used."],
+            "chosen_because": Annotated[str | None, TEXT, "Why it was used."],
         },
     },
 )

@@ -29,7 +29,8 @@ from deltalake import DeltaTable
 from dump import partition_leaders
 from lab import Hanging, Lab, wait_until
 from make import WAIT_SECONDS, start
-from recipes import LOG, RECIPES, Recipe
+from recipe import LOG, Recipe
+from recipes import RECIPES
 
 NAMES = ("kafka-3.5.2", "kafka-4.3.0")
 COMMAND = "kafka-transactions.sh"

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from clock import Clock
 from confluent_kafka import ElectionType, IsolationLevel, KafkaError, KafkaException, TopicPartition
 
 # confluent_kafka.admin does not declare the names that it takes from its own modules as exported.
@@ -151,6 +152,7 @@ class Cluster:
     node_count: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     storage_options: Sequence[str] = ()
+    clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
         self.cluster_id = new_cluster_id()
@@ -246,7 +248,9 @@ class Cluster:
             node = self.nodes[node_id]
             command = java_command(self.release, "kafka.Kafka", str(node.folder / "server.properties"), heap="384m")
             with (node.folder / "broker.log").open("ab") as log:
-                node.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                node.process = subprocess.Popen(
+                    command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.clock.environment
+                )
         self._wait_for(set(node_ids))
 
     def _wait_for(self, node_ids: set[int], seconds: float = 90) -> None:
@@ -346,7 +350,9 @@ class Cluster:
     def tool(self, main_class: str, *arguments: str) -> str:
         """What one of Kafka's programs prints."""
         command = java_command(self.release, main_class, *arguments)
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+        finished = subprocess.run(
+            command, capture_output=True, text=True, timeout=180, check=False, env=self.clock.environment
+        )
         if finished.returncode:
             raise RuntimeError(f"{main_class} {' '.join(arguments)}\n{finished.stdout}{finished.stderr}")
         return finished.stdout

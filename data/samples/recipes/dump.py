@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab, now_ms
+from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab
 
 PADDING_MS = 300_000
 # The indexes are preallocated with 10 MB each and say nothing that the segments do not.
@@ -23,6 +23,7 @@ class Sample:
     folder: Path
     state_partitions: int
     padding_ms: int
+    max_timeout_ms: int = TRANSACTION_MAX_TIMEOUT_MS
     copied: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def copy(self, lab: Lab, node_id: int, skip: Skip = lambda _: False) -> None:
@@ -31,7 +32,7 @@ class Sample:
         A checkpoint older than the log it speaks of is harmless; a newer one would claim too much.
         """
         source, target = lab.cluster.nodes[node_id].log_dir, self.folder / f"broker-{node_id}"
-        started = now_ms()
+        started = lab.cluster.clock.time_ms
         target.mkdir(parents=True)
         for path in sorted(source.iterdir(), key=_copy_order):
             if path.name in LEFT_OUT("", [path.name]) or skip(path):
@@ -40,12 +41,12 @@ class Sample:
                 shutil.copytree(path, target / path.name, ignore=LEFT_OUT)
             else:
                 shutil.copy2(path, target / path.name)
-        self.copied[node_id] = (started, now_ms())
+        self.copied[node_id] = (started, lab.cluster.clock.time_ms)
 
     def _write_manifest(self) -> None:
         lines = [
             f'cluster = "{_cluster(self.name)}"',
-            f'transaction_max_timeout = "{TRANSACTION_MAX_TIMEOUT_MS // 1000}s"',
+            f'transaction_max_timeout = "{self.max_timeout_ms // 1000}s"',
             f"transaction_state_partitions = {self.state_partitions}",
         ]
         for node_id, (started, ended) in sorted(self.copied.items()):
@@ -74,7 +75,7 @@ class Sample:
         (self.folder / "truth.json").write_text(json.dumps(truth, indent=2) + "\n")
 
     def _row(self, one: Hanging, copied: int) -> dict[str, str | int | bool | None]:
-        largest_timeout = max(TRANSACTION_MAX_TIMEOUT_MS, one.timeout_ms)
+        largest_timeout = max(self.max_timeout_ms, one.timeout_ms)
         return {
             "topic": one.first.topic,
             "partition": one.first.partition,
@@ -103,7 +104,7 @@ def _copy_order(path: Path) -> tuple[int, str]:
 
 
 def _cluster(name: str) -> str:
-    return f"sample-{name.removeprefix('kafka-')}"
+    return name.replace("kafka-", "sample-")
 
 
 def _iso(milliseconds: int) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from clock import Clock
 from cluster import Cluster
 from protocol import Client, OpenTransaction
 from wire import Producer, transactional_batch
@@ -13,13 +14,8 @@ TRANSACTION_MAX_TIMEOUT_MS = 10_000
 NOT_INITIALISED = Producer(-1, -1)
 
 
-def now_ms() -> int:
-    """Milliseconds of the machine's clock, which the brokers share."""
-    return time.time_ns() // 1_000_000
-
-
 class Written(NamedTuple):
-    """A batch that was appended, and when by this machine's clock."""
+    """A batch that was appended, and when by its producer's clock."""
 
     topic: str
     partition: int
@@ -58,6 +54,7 @@ class RawProducer:
     first_sequence: int = 0
     transaction_version: int = 1
     producer: Producer = NOT_INITIALISED
+    clock: Clock = field(default_factory=Clock)
     _sequences: dict[tuple[str, int, Producer], int] = field(default_factory=dict)
 
     def initialise(self, times: int = 1) -> "RawProducer":
@@ -68,7 +65,7 @@ class RawProducer:
 
     def as_of_epoch(self, producer: Producer) -> "RawProducer":
         """The same program as it was before its epoch was bumped: the zombie."""
-        return RawProducer(self.client, self.transactional_id, self.timeout_ms, producer=producer)
+        return RawProducer(self.client, self.transactional_id, self.timeout_ms, producer=producer, clock=self.clock)
 
     def add(self, topic: str, partition: int) -> None:
         """AddPartitionsToTxn, without any data."""
@@ -91,7 +88,7 @@ class RawProducer:
         adds: bool = False,
     ) -> Written:
         """Produce only: the coordinator hears nothing of it, unless the request `adds` (version 2)."""
-        now = now_ms()
+        now = self.clock.time_ms
         batch = self.batch(topic, partition, values, timestamps or [now + n for n in range(-len(values) + 1, 1)])
         produce = self.client.produce_and_add if adds else self.client.produce
         offset = produce(self.transactional_id, topic, partition, batch)
@@ -155,6 +152,7 @@ class Lab:
             transactional_id,
             first_sequence=first_sequence,
             transaction_version=transaction_version,
+            clock=self.cluster.clock,
         )
         return raw.initialise(times=1 + bumps)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from cluster import RECIPES_FOLDER, Cluster, jars
 from dump import PADDING_MS, Sample
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
-from recipes import LOG, RECIPES, Recipe
+from recipe import LOG, Recipe
+from recipes import RECIPES
 
 # What is made before this wait is late when it is dumped, what is made after it is not.
 WAIT_SECONDS = (TRANSACTION_MAX_TIMEOUT_MS + PADDING_MS) / 1000 + 15

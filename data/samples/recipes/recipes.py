@@ -1,20 +1,12 @@
-"""The samples: which release, which cases in which order, and how the cluster is dumped."""
+"""The samples: which release, which cases in which order."""
 
-import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 
 import scenarios
 import scenarios_dumps
 import scenarios_kafka4
-from cluster import Cluster
-from dump import PADDING_MS, Sample, find_hanging, partition_leaders
-from lab import Lab
-
-LOG = logging.getLogger("samples")
-Scenario = Callable[[Lab], None]
+import scenarios_shop
+from recipe import DayRecipe, Recipe, Scenario, StoppedRecipe, TornRecipe
 
 CLOSED: Sequence[Scenario] = (
     scenarios.ordinary_transactions,
@@ -42,93 +34,22 @@ KAFKA_4 = {
     "unstable.api.versions.enable": "true",
 }
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """`before`: cases that become late, `after`: young ones, `last`: what stops brokers."""
-
-    name: str
-    release: str
-    note: Sequence[str]
-    before: Sequence[Scenario]
-    after: Sequence[Scenario]
-    last: Sequence[Scenario] = ()
-    node_count: int = 3
-    state_partitions: int = 50
-    settings: Mapping[str, str] = field(default_factory=dict)
-    storage_options: Sequence[str] = ()
-    padding_ms: int = PADDING_MS
-
-    def cluster(self, folder: Path) -> Cluster:
-        """The cluster that this recipe needs."""
-        settings = {"transaction.state.log.num.partitions": str(self.state_partitions), **self.settings}
-        return Cluster(self.release, folder, self.node_count, settings, self.storage_options)
-
-    def sample(self, folder: Path) -> Sample:
-        """The sample that a dump of it goes to."""
-        return Sample(self.name, folder, self.state_partitions, self.padding_ms)
-
-    def dump(self, lab: Lab, sample: Sample, wait_seconds: float) -> None:
-        """Copy the brokers one right after the other, while they run."""
-        hanging, leaders = self._prepare(lab, wait_seconds)
-        play(lab, self.last)
-        leaders |= partition_leaders(lab)
-        for node_id in lab.cluster.nodes:
-            sample.copy(lab, node_id)
-        sample.write_notes(lab, leaders, hanging, self.note)
-
-    def _prepare(self, lab: Lab, wait_seconds: float) -> tuple[str, dict[tuple[str, int], int]]:
-        """Everything up to the moment of the dump: what `find-hanging` says then, and the leaders."""
-        play(lab, self.before)
-        lab.confirm()
-        time.sleep(wait_seconds)
-        play(lab, self.after)
-        lab.confirm()
-        return find_hanging(lab), partition_leaders(lab)
-
-
-class StoppedRecipe(Recipe):
-    """Dumped after a clean shutdown, which writes a producer snapshot at the end of each log."""
-
-    def dump(self, lab: Lab, sample: Sample, wait_seconds: float) -> None:
-        """Copy each broker after its shutdown."""
-        hanging, leaders = self._prepare(lab, wait_seconds)
-        for node_id in lab.cluster.nodes:
-            lab.cluster.stop(node_id)
-            sample.copy(lab, node_id)
-        sample.write_notes(lab, leaders, hanging, self.note)
-
-
-class TornRecipe(Recipe):
-    """Broker 3 is copied first, then broker 1 with the coordinators, and minutes later broker 2."""
-
-    def dump(self, lab: Lab, sample: Sample, wait_seconds: float) -> None:
-        """Copy brokers 3 and 1, let transactions begin and grow old, copy broker 2."""
-        play(lab, self.before)
-        completing = scenarios_dumps.completing(lab)
-        lab.confirm()
-        leaders = partition_leaders(lab)
-        time.sleep(wait_seconds)
-        sample.copy(lab, 3)
-        completing.end(commit=True)
-        sample.copy(lab, 1, skip=lambda path: path.name == scenarios_dumps.MISSING_PARTITION)
-        play(lab, self.after)
-        time.sleep(wait_seconds)
-        lab.confirm(scenarios_dumps.COMPLETED_AFTER_COPY)
-        hanging, leaders = find_hanging(lab), leaders | partition_leaders(lab)
-        sample.copy(lab, 2)
-        # The coordinators were copied minutes before, and no broker dated anything after its last batch.
-        lab.expect("late-write", 1, "SKEW", "UNDETERMINED")
-        sample.write_notes(lab, leaders, hanging, self.note)
-
-
-def play(lab: Lab, cases: Sequence[Scenario]) -> None:
-    """Run the cases in this order."""
-    for case in cases:
-        LOG.info("  %s", case.__name__)
-        case(lab)
-
-
+SHOP = {
+    "transaction.max.timeout.ms": "900000",
+    "broker.session.timeout.ms": "30000",
+    # No broker takes another for dead because its clock was moved.
+    **dict.fromkeys(
+        (
+            "controller.quorum.fetch.timeout.ms",
+            "controller.quorum.request.timeout.ms",
+            "controller.socket.timeout.ms",
+            "replica.lag.time.max.ms",
+            "replica.socket.timeout.ms",
+            "request.timeout.ms",
+        ),
+        "172800000",
+    ),
+}
 RECIPES = (
     Recipe(
         name="kafka-3.5.2",
@@ -221,5 +142,19 @@ RECIPES = (
         ),
         after=(scenarios_dumps.begun_after,),
         state_partitions=5,
+    ),
+    DayRecipe(
+        name="shop",
+        release="3.5.2",
+        note=(
+            "A day of a web shop on three brokers of Kafka 3.5.2, from 06:00 to 06:00 UTC, dumped while they",
+            "run: some four hundred transactions of the checkout, payments, shipping and stock. Three hang,",
+            "and one was committed and lost its marker: `truth.json` tells how. Brokers and clients ran with",
+            "a clock that was moved on from one transaction to the next; `transaction.max.timeout.ms` is 15 minutes.",
+            "Made by `recipes/make.py shop`.",
+        ),
+        before=(scenarios_shop.day,),
+        after=(scenarios_shop.in_flight, scenarios_shop.all_else),
+        settings=SHOP,
     ),
 )

@@ -1,14 +1,17 @@
 """One function per case: what is done to the cluster, and what is therefore true about the partition."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from clock import now_ms
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka import Producer as OrdinaryProducer
-from lab import Lab, RawProducer, Written, now_ms, wait_until
+from lab import Lab, RawProducer, Written, wait_until
 
 HOUR_MS = 3_600_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+# A transaction, its first batch, and whether it is to be committed.
+Begun = tuple[RawProducer, Written, bool]
 
 
 def _ordinary(lab: Lab, settings: Mapping[str, str | int | bool]) -> OrdinaryProducer:
@@ -154,12 +157,15 @@ def zombie(lab: Lab) -> None:
 
 
 def unknown_producer(lab: Lab) -> None:
-    """A producer id that was never given to a transactional id."""
+    """A producer id that was never given to a transactional id.
+
+    No coordinator knows it, and some of their logs begin later: as after the loss of a disk.
+    """
     topic = lab.topic("unknown-producer", [1])
     producer = lab.cluster.client.init_producer_id(None, 0)
     raw = RawProducer(lab.cluster.client, "in-no-coordinator", producer=producer, first_sequence=23)
     story = "The producer id was given out without a transactional id; a transactional batch was written with it."
-    lab.note_open(raw, raw.write(topic, 0, "whose?"), "COORDINATOR_UNKNOWN", "ABORT", story, nameless=True)
+    lab.note_open(raw, raw.write(topic, 0, "whose?"), "HISTORY_COMPACTED", "UNDETERMINED", story, nameless=True)
 
 
 def crowded(lab: Lab) -> None:
@@ -209,25 +215,35 @@ def event_time_old(lab: Lab) -> None:
 
 
 def lost_markers(lab: Lab) -> None:
-    """The only replica with the marker loses its leadership to one without it, and truncates.
-
-    The data is on nodes 2 and 3; node 3 misses the marker, node 2 goes away, node 3 is elected uncleanly.
-    """
-    cluster, raws = lab.cluster, list[tuple[RawProducer, Written, bool]]()
+    """A COMMIT and an ABORT marker that an unclean leader election truncates."""
+    raws = list[Begun]()
     for topic, commit in (("lost-commit", True), ("lost-abort", False)):
         lab.topic(topic, [2, 3])
         raw = lab.producer(f"{topic}-id", bumps=1)
         raws.append((raw, raw.begin(topic, 0, f"{topic} data", "and more"), commit))
-    wait_until(lambda: all(cluster.in_sync(one.topic, 0) == {2, 3} for _, one, _ in raws), "replicas in sync")
+    lose_markers(lab, raws)
+
+
+def lose_markers(lab: Lab, raws: Sequence[Begun]) -> None:
+    """End transactions so that the only replica with the marker loses its leadership to one without it, and truncates.
+
+    The data is on nodes 2 and 3; node 3 misses the marker, node 2 goes away, node 3 is elected uncleanly.
+    """
+    cluster = lab.cluster
+
+    def are_in_sync() -> bool:
+        return all(cluster.in_sync(one.topic, one.partition) == {2, 3} for _, one, _ in raws)
+
+    wait_until(are_in_sync, "replicas in sync")
     cluster.stop(3)
     for raw, _, commit in raws:
         raw.end(commit)
     cluster.stop(2)
     cluster.start(3)
     for _, first, _ in raws:
-        cluster.elect_uncleanly(first.topic, 0)
+        cluster.elect_uncleanly(first.topic, first.partition)
     cluster.start(2)
-    wait_until(lambda: all(cluster.in_sync(one.topic, 0) == {2, 3} for _, one, _ in raws), "replicas in sync")
+    wait_until(are_in_sync, "replicas in sync")
     for raw, first, commit in raws:
         note_lost(
             lab,

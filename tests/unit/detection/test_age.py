@@ -62,7 +62,8 @@ CONFIDENCE = [
          logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"2": (1001, 1001.05)}),
     Case("confidence: only its producer says that it is older than the coordinator's copy", "data(0)@100", "empty@50",
          want="ABORT MEDIUM"),
-    Case("confidence: nobody said when it was copied", "metadata@10 data(0)@100 abort(1, of=8)@200", "empty@50",
+    Case("confidence: nobody said when it was copied", "metadata@10 data(0)@100 abort(1, of=8)@200",
+         "empty@50 id(shop, of=99) empty@999",
          copied={"1": (None, None)}, want="ABORT MEDIUM"),
     Case("confidence: no high watermark", "data(0)@100 no_checkpoint", "empty@50", want="ABORT MEDIUM"),
     Case("confidence: its clock is not believed", "abort(0, of=8)@200 data(1)@100 abort(2, of=8)@300", "empty@50",
@@ -80,13 +81,13 @@ CONFIDENCE = [
 ]  # fmt: skip
 
 COMPACTED = [
-    Case("compacted: nobody knows it", "data(0)@100", "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)",
+    Case("compacted: no coordinator knows it", "data(0)@100", "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)",
          want=(True, "COORDINATOR_UNKNOWN")),
     Case("compacted: its id is known", "data(0)@100", "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)",
          want=(False, "EPOCH_MISMATCH")),
     Case("compacted: its id is known, and a broker dates the data", "abort(0, of=8)@99 data(1)@100",
          "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)", want=(True, "EPOCH_MISMATCH")),
-    Case("compacted: nobody knows it, and a partition is missing", "data(0)@100",
+    Case("compacted: no coordinator knows it, and a partition is missing", "data(0)@100",
          "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)", coordinators=2, want=(False, "COORDINATOR_UNKNOWN")),
 ]  # fmt: skip
 # What a verdict adds, and a second one replaces.
@@ -161,7 +162,9 @@ def test_39_a_broker_that_wrote_later_than_its_files_say(spark: SparkSession) ->
 
 
 def test_39_files_of_a_copy_that_did_not_keep_their_times_say_nothing(spark: SparkSession) -> None:
-    dump = facts(spark, [Case("only", "data(0)@100 commit(1)@101", modified=700, copied={"1": (None, None)})])
+    dump = facts(
+        spark, [Case("only", "data(0)@100 commit(1)@101", modified=700, copied={"1": (None, None)}, keeps_times=False)]
+    )
     row = copy_times(dump.dump_files, dump.log_dirs, None, 10 * MINUTE).collect()[0]
     assert (row["as_of"], row["as_of_source"]) == (instant("101"), "latest broker timestamp")
 

@@ -223,6 +223,60 @@ CASES = [
            TORN.replace("skip(5)", "listed@61 segment(5)"), "NEVER_ADDED ABORT"),
     attack(20, "a commit is one whatever came after it", "data(0)@100", f"id(app) {COMMITTED} skip(9) id(shop, of=99) empty@190"
            " cleaned_to(9)", "MARKER_LOST_COMMIT KEEP"),
+    # 21: of several copies one is the leader's, and which one nothing says: the first that was taken counts.
+    attack(21, "the copy of a follower that had fetched no more than its leader had when that was copied", "data(0)@700"
+           " abort(1, of=8)@701", None, "SKEW UNDETERMINED", copied={"2": (600, 601), "3": (990, 991)},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50", f"{TRANSACTION_STATE}-0@3": "empty@50 id(shop, of=9) empty@60"}),
+    attack(21, "Ongoing in such a copy", "data(0)@590 abort(1, of=8)@591", None, "ONGOING WAIT",
+           copied={"2": (592.5, 593), "3": (990, 991)},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@589[orders-0]",
+                 f"{TRANSACTION_STATE}-0@3": "empty@50 ongoing@589[orders-0] id(shop, of=9) empty@592"}),
+    attack(21, "the follower's has a record that is later than the data", "data(0)@700 abort(1, of=8)@701", None,
+           "NEVER_ADDED ABORT", copied={"2": (600, 601), "3": (990, 991)},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50", f"{TRANSACTION_STATE}-0@3": "empty@50 id(shop, of=9) empty@800"}),
+    attack(21, "a partition's follower, which has no more than its leader had before the commit", None, COMMITTED,
+           "SKEW UNDETERMINED", copied={"2": (100.2, 100.3), "3": (999, 999.1)},
+           logs={"orders-0@2": "data(0)@100", "orders-0@3": "data(0)@100 plain(1)@100:01"}),
+    # 22: segments that replay leaves out, and all but the last COMMIT of each.
+    attack(22, "an earlier COMMIT that no record explains", "abort(0, of=8)@60 data(1)@100", "empty@50 ongoing@200[payments-0]"
+           " prepare_commit@201 complete@201", "HISTORY_COMPACTED UNDETERMINED",
+           logs={"payments-0@1": "data(0)@100 commit(1)@101 data(2)@200 commit(3)@201"}),
+    attack(22, "five COMMITs within the skew, four commits, and an id that is older than its whole records",
+           "abort(0, of=8)@99:50 data(1)@100:01.500", "skip(5) id(shop, of=99) empty@60 id(app)"
+           + "".join(f" ongoing@100:0{n}[payments-0] prepare_commit@100:0{n} complete@100:0{n}" for n in range(4))
+           + " cleaned_to(5)", "HISTORY_COMPACTED UNDETERMINED",
+           logs={"payments-0@1": " ".join(f"data({2 * n})@100:0{n} commit({2 * n + 1})@100:0{n}" for n in range(5)),
+                 f"{TRANSACTION_STATE}-0@2": "skip(5) id(shop, of=99) empty@60 high_watermark(6)"}),
+    attack(22, "as many COMMITs as commits", "abort(0, of=8)@99:50 data(1)@100:01.500", "empty@50"
+           + "".join(f" ongoing@100:0{n}[payments-0] prepare_commit@100:0{n} complete@100:0{n}" for n in range(4)),
+           "NEVER_ADDED ABORT",
+           logs={"payments-0@1": " ".join(f"data({2 * n})@100:0{n} commit({2 * n + 1})@100:0{n}" for n in range(4))}),
+    # 23: nobody says when the copy began: what stands in the coordinators' logs does.
+    attack(23, "coordinators that were copied hours before the rest", "data(0)@700 abort(1, of=8)@701 abort(2, of=8)@999",
+           "empty@50", "SKEW UNDETERMINED", copied={"1": (None, None)}),
+    attack(23, "coordinators that have something of the copy's time", "data(0)@700 abort(1, of=8)@701 abort(2, of=8)@999",
+           "empty@50 id(shop, of=9) empty@999", "NEVER_ADDED ABORT", copied={"1": (None, None)}),
+    # 24: a log whose first segments are not in the copy.
+    attack(24, "a partition that the transaction lists lacks its first segment", "data(0)@200 abort(1, of=8)@201",
+           "empty@50 ongoing@199[orders-0,payments-0]", "COVERAGE_GAP UNDETERMINED",
+           logs={"payments-0@1": "segment(10) plain(10)@150"}),
+    attack(24, "a partition that the transaction lists starts where its log does", "data(0)@200 abort(1, of=8)@201",
+           "empty@50 ongoing@199[orders-0,payments-0]", "STUCK_ONGOING FENCE",
+           logs={"payments-0@1": "segment(10) plain(10)@150 epochs(10, 10)"}),
+    attack(24, "its own partition does, and no snapshot says what its producer id had open",
+           "segment(10) abort(10, of=8)@90 data(11)@100", "empty@50", "COVERAGE_GAP UNDETERMINED"),
+    attack(24, "a snapshot says that it had nothing open", "segment(10) snapshot(10) abort(10, of=8)@90 data(11)@100",
+           "empty@50", "NEVER_ADDED ABORT"),
+    attack(24, "its last end is in the copy", "segment(10) abort(10)@90 data(11)@100", "empty(epoch=0)@50",
+           "LATE_WRITE_AFTER_END ABORT"),
+    # 25: a log that begins at offset 0 and is younger than the data.
+    attack(25, "a replica that lost its disk was elected", "data(0)@100 abort(1, of=8)@101",
+           "id(shop, of=9) empty(coordinator=7)@200 empty(coordinator=7)@900", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(25, "its first record is older than the data", "abort(0, of=8)@99 data(1)@100 abort(2, of=8)@101",
+           "id(shop, of=9) empty(coordinator=7)@50 empty(coordinator=7)@900", "COORDINATOR_UNKNOWN ABORT"),
+    # 26: files that were unpacked at the time that is stated.
+    attack(26, "files' times that the copy has not kept confirm nothing", "data(0)@100 abort(1, of=8)@101", "empty@50",
+           "SKEW UNDETERMINED", keeps_times=False),
     # 11: how many coordinators there are.
     attack(11, "nobody says it and no id proves it", "data(0)@100", "id(shop, of=8) empty@50",
            "COVERAGE_GAP UNDETERMINED", coordinators=None),
@@ -251,7 +305,7 @@ CASES = [
            "SKEW UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"1": (1000, 1000.05), "2": (975, 975.05)},
            modified_on={"2": 970}),
     attack(13, "nobody states it, and the copy was fetched months later", "data(0)@100 abort(1, of=8)@101",
-           "empty@50 ongoing@99[orders-0]", "ONGOING WAIT", copied={"1": (None, None)}, modified=90000),
+           "empty@50 ongoing@99[orders-0]", "ONGOING WAIT", copied={"1": (None, None)}, modified=90000, keeps_times=False),
     attack(13, "the coordinator lies on a disk that failed long before its broker was copied", "data(0)@100 plain(1)@101"
            " abort(2, of=8)@102", None, "SKEW UNDETERMINED", modified_on={"2/b": 60},
            logs={f"{TRANSACTION_STATE}-0@2/b": "empty@50", "other-0@2/a": "plain(0)@999"}),
@@ -295,6 +349,26 @@ CASES = [
     attack(2, "the cleaner may have taken markers, of data before the commit it has not", "plain(0)@50 data(9)@100 cleaned_to(9)",
            COMMITTED, "MARKER_LOST_COMMIT KEEP"),
 ]  # fmt: skip
+
+
+# Something speaks against an abort, and another proof is lacking first.
+CONTRADICTED = [
+    attack(27, "a COMMIT that no record explains, in a copy that is cut", "data(0)@60 commit(1)@61 data(2)@100 epochs(0, 9)",
+           "empty@50", "COVERAGE_GAP UNDETERMINED"),
+    attack(27, "a commit, in a copy that is cut", "data(0)@100 epochs(0, 9)", COMMITTED, "COVERAGE_GAP UNDETERMINED"),
+]  # fmt: skip
+CASES += CONTRADICTED
+
+
+@pytest.mark.parametrize("case", CONTRADICTED, ids=lambda case: case.id)
+def test_what_speaks_against_an_abort_is_noted_whatever_else_is_lacking(case: Case, found: Found) -> None:
+    assert found.only(case)["is_contradicted"]
+
+
+def test_nothing_speaks_against_what_is_to_be_aborted(found: Found) -> None:
+    assert not [
+        row for rows in found.rows.values() for row in rows if row["action"] == "ABORT" and row["is_contradicted"]
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

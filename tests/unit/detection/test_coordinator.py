@@ -59,9 +59,9 @@ KNOWN = [
         TWO_IDS,
         want={"owners": 2, "transactional_ids": ["app", "shop"]},
     ),
-    Case("42: nobody knows it", "data(0)@100", want={"transactional_id": None, "missing_coordinators": []}),
+    Case("42: no coordinator knows it", "data(0)@100", want={"transactional_id": None, "missing_coordinators": []}),
     Case(
-        "42: nobody knows it and partitions are missing",
+        "42: no coordinator knows it and partitions are missing",
         "data(0)@100",
         coordinators=4,
         logs={f"{TRANSACTION_STATE}-2@1": ""},

@@ -65,7 +65,7 @@ def test_the_verdict_by_a_text(case: Case, found: Found) -> None:
     verdict, says = case.want
     assert f"{row['cause']} {row['action']} {row['confidence']}" == verdict
     assert says in row["reason"]
-    assert row["reason"].endswith(" (by the text of kafka-dump-log)") == (row["is_text"] or row["coordinator_is_text"])
+    assert row["reason"].endswith(" (by kafka-dump-log output)") == (row["is_text"] or row["coordinator_is_text"])
 
 
 @pytest.mark.parametrize("case", CLOSED, ids=lambda case: case.id)
@@ -76,7 +76,7 @@ def test_what_a_marker_has_ended_is_not_open(case: Case, found: Found) -> None:
 def test_raw_segments_are_chosen_and_it_is_said_why(found: Found) -> None:
     case = next(case for case in VERDICTS if case.id == "text: beside the raw segments, which it repeats")
     (copy,) = [copy for copy in found.copies[case.id] if copy["topic"] == "orders"]
-    assert (copy["broker"], copy["chosen_because"]) == ("1", "raw segments, which carry more than their text")
+    assert (copy["broker"], copy["chosen_because"]) == ("1", "raw segments, which have more than kafka-dump-log output")
 
 
 def test_a_text_without_previous_producer_ids_cannot_be_accepted_for_compacted_history(found: Found) -> None:

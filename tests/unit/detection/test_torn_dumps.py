@@ -1,4 +1,4 @@
-"""Dumps that were not taken in one moment, or lack something: the table of docs/torn-dumps.md, row by row."""
+"""Dumps that were not taken in one moment, or lack something: docs/development/torn-dumps.md, row by row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.detection_cases import Case, Found
 from txnlog.format.coordinator import TRANSACTION_STATE
 
-PAGE = Path(__file__).parents[3] / "docs" / "torn-dumps.md"
+PAGE = Path(__file__).parents[3] / "docs/development/torn-dumps.md"
 NOTHING = "nothing is open"
 ONGOING = "empty@50 ongoing@99[orders-0]"
 COMMITTED, ABORTED = (f"{ONGOING} prepare_{kind}@300 complete@300" for kind in ("commit", "abort"))
@@ -33,37 +33,37 @@ def partition_first(says: str, orders: str, coordinator: str, want: str) -> Case
 
 CASES = [
     coordinator_first("the transaction started in between", "data(0)@300", "empty@50", "SKEW UNDETERMINED"),
-    coordinator_first("a producer nobody knew then wrote in between", "data(0)@300", "", "SKEW UNDETERMINED"),
+    coordinator_first("a producer that was unknown then wrote in between", "data(0)@300", "", "SKEW UNDETERMINED"),
     coordinator_first("it started and was committed in between", "data(0)@300 commit(1)@301", "empty@50", NOTHING),
     coordinator_first("it was committed in between", "data(0)@100 commit(1)@300", ONGOING, NOTHING),
     coordinator_first("it was aborted in between", "data(0)@100 abort(1)@300", ONGOING, NOTHING),
     coordinator_first("it was committed and the next one started in between", "data(0)@190 commit(1)@300 data(2)@301",
                       "empty@50 ongoing@190[orders-0]", "ONGOING WAIT"),
-    coordinator_first("it was past its timeout, and who wrote in between cannot be told", "data(0)@100 data(1)@301",
+    coordinator_first("it was past its timeout, and it is unknown who wrote in between", "data(0)@100 data(1)@301",
                       ONGOING, "ONGOING WAIT"),
     coordinator_first("it was past its timeout and nothing was written since", "data(0)@100 abort(1, of=8)@150",
                       ONGOING, "STUCK_ONGOING FENCE"),
-    coordinator_first("it was past its timeout, and only the producer says that nothing was written since",
+    coordinator_first("it was past its timeout, and only the producer's clock says that nothing was written since",
                       "data(0)@100", ONGOING, "ONGOING WAIT"),
     coordinator_first("it was being committed then, and the next one started in between",
                       "data(0)@190 commit(1)@300 data(2)@301",
                       "empty@50 ongoing@190[orders-0] prepare_commit@199:50", "PENDING WAIT"),
     coordinator_first("it hung before either was copied", "data(0)@100 abort(1, of=8)@150", "empty@50",
                       "NEVER_ADDED ABORT"),
-    coordinator_first("it hung before, as its producer says, whose time may be that of an event", "data(0)@100",
+    coordinator_first("it hung before by its producer's clock, which may have written event time", "data(0)@100",
                       "empty@50", "SKEW UNDETERMINED"),
-    coordinator_first("it hung before, but when is the producer's word alone", "data(0)@none", "empty@50",
+    coordinator_first("it hung before, but only by the producer's clock", "data(0)@none", "empty@50",
                       "SKEW UNDETERMINED"),
     partition_first("the transaction started in between", "", f"{ONGOING.replace('99', '299')}", NOTHING),
     partition_first("it was committed in between", "data(0)@100", COMMITTED, "SKEW UNDETERMINED"),
     partition_first("it was aborted in between", "data(0)@100", ABORTED, "SKEW UNDETERMINED"),
     partition_first("it was committed and the next one started in between", "data(0)@100",
                     f"{COMMITTED} ongoing@999[orders-0]", "ONGOING WAIT"),
-    partition_first("it was committed and the next one is elsewhere", "data(0)@100",
+    partition_first("it was committed and the next one is in another partition", "data(0)@100",
                     f"{COMMITTED} ongoing@999[payments-0]", "SKEW UNDETERMINED"),
     partition_first("it was committed and its id expired in between", "data(0)@100", f"{COMMITTED} tombstone@900",
                     "SKEW UNDETERMINED"),
-    partition_first("it was committed and its id began anew in between", "data(0)@100", f"{COMMITTED} empty(epoch=1)@400",
+    partition_first("it was committed and its id was initialised again in between", "data(0)@100", f"{COMMITTED} empty(epoch=1)@400",
                     "SKEW UNDETERMINED"),
     partition_first("it was committed just before", "data(0)@100",
                     f"{ONGOING} prepare_commit@199:59 complete@199:59", "SKEW UNDETERMINED"),
@@ -77,11 +77,11 @@ CASES = [
     partition_first("its producer was fenced in between", "data(0)@100", "empty@50 empty(epoch=1)@300",
                     "EPOCH_MISMATCH ABORT"),
     Case("coordinators missing: all of them", "data(0)@100", None, want="COVERAGE_GAP UNDETERMINED"),
-    Case("coordinators missing: one of two, and nobody knows the producer id", "data(0)@100", "id(shop, of=99) empty@10",
+    Case("coordinators missing: one of two, and no coordinator knows the producer id", "data(0)@100", "id(shop, of=99) empty@10",
          coordinators=2, want="COVERAGE_GAP UNDETERMINED"),
     Case("coordinators missing: that of an id which an earlier dump named", "data(0)@100", "id(shop, of=99) empty@10",
          coordinators=2, remembered="app", want="COVERAGE_GAP UNDETERMINED"),
-    Case("coordinators missing: none, and nobody knows the producer id", "data(0)@100", "id(shop, of=99) empty@10",
+    Case("coordinators missing: none, and no coordinator knows the producer id", "data(0)@100", "id(shop, of=99) empty@10",
          want="COORDINATOR_UNKNOWN ABORT"),
     Case("coordinators missing: the start of the one that has the id", "data(0)@100", "segment(50) empty(epoch=2)@500",
          want="HISTORY_COMPACTED UNDETERMINED"),
@@ -89,7 +89,7 @@ CASES = [
          want="CORRUPT_INPUT UNDETERMINED"),
     Case("followers: the leader's copy has the marker", "data(0)@100", "empty@50",
          logs={"orders-0@2": "data(0)@100 commit(1)@101"}, want=NOTHING),
-    Case("followers: the leader's copy has the marker, in an epoch of its own", "data(0)@100 plain(1..5)@101", "empty@50",
+    Case("followers: the leader's copy has the marker, in a later leader epoch", "data(0)@100 plain(1..5)@101", "empty@50",
          logs={"orders-0@2": "data(0)@100 commit(1, leader=3)@101"}, want=NOTHING),
     Case("followers: only the follower's copy is there, and it ends before the high watermark",
          "data(0)@100 high_watermark(2)", "empty@50", want="COVERAGE_GAP UNDETERMINED"),
@@ -100,7 +100,7 @@ CASES = [
     Case("clocks: the producer's is hours slow", "abort(0, of=8)@990 data(1)@100", "empty@50", want="TOO_YOUNG WAIT"),
     Case("clocks: the producer's is days fast", "abort(0, of=8)@100 data(1)@9000 abort(2, of=8)@101", "empty@50",
          want="NEVER_ADDED ABORT"),
-    Case("clocks: the producer's is days fast, and no broker's stands behind it", "abort(0, of=8)@100 data(1)@9000",
+    Case("clocks: the producer's is days fast, and no broker timestamp follows", "abort(0, of=8)@100 data(1)@9000",
          "empty@50", want="SKEW UNDETERMINED"),
     torn("clocks: the coordinator was copied when the data was written, within the clocks' difference",
          "data(0)@200:04", "empty@50", "SKEW UNDETERMINED", coordinator_first=True),
@@ -128,5 +128,5 @@ def test_the_documentation_has_each_case_and_its_verdict() -> None:
 def test_a_producer_id_of_another_cluster_is_another_producer(found: Found) -> None:
     """Most of the clusters here have a producer 7, whose id is `app`."""
     names = {case.id: {row["transactional_id"] for row in found.of(case)} for case in CASES}
-    assert names["coordinators missing: none, and nobody knows the producer id"] == {None}
+    assert names["coordinators missing: none, and no coordinator knows the producer id"] == {None}
     assert names["followers: both copies end alike"] == {"app"}

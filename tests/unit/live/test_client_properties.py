@@ -139,10 +139,10 @@ def test_a_cluster_that_does_not_answer_is_one_line_and_exit_code_5(
     with pytest.raises(ClusterError) as raised:
         LiveCluster("127.0.0.1:1", {}, 0.5).cluster_id()
     assert raised.value.exit_code == 5
-    assert "127.0.0.1:1 does not say the cluster's id within 0.5 s: " in str(raised.value)
+    assert "127.0.0.1:1: no answer about the cluster's id within 0.5 s: " in str(raised.value)
     assert "Connection refused" in str(raised.value)
     arguments = ["verify", "--tables", str(tmp_path), "--bootstrap-server", "127.0.0.1:1"]
     assert main([*arguments, "--timeout", "soon"]) == 2
-    assert "--timeout: 'soon' is no duration" in capsys.readouterr().err
+    assert "--timeout: 'soon' is not a duration" in capsys.readouterr().err
     assert main(arguments) == 4
     assert "run `txnlog detect` first" in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_a_larger_timeout_of_the_manifest_counts() -> None:
 
 
 def test_the_dump_of_another_cluster_or_of_two_is_refused() -> None:
-    with pytest.raises(ClusterError, match="the running cluster's id is X, the dump is of Y"):
+    with pytest.raises(ClusterError, match="the running cluster's id is X, but the dump is of Y"):
         completed(dump(("p", "Y", None)))
     with pytest.raises(ClusterError, match="the dump is of X"):
         completed(dump(("p", "X", None), ("q", None, None)))
@@ -77,5 +77,5 @@ def test_the_dump_of_another_cluster_or_of_two_is_refused() -> None:
 def test_live_coordinators_cannot_have_the_time_of_the_dump() -> None:
     options = {"bootstrap_server": "b:1", "live_coordinators": True}
     assert completed(dump(("p", "X", None)), **options)[2] == 7
-    with pytest.raises(OptionError, match="as_of is the time of all copies"):
+    with pytest.raises(OptionError, match="as_of is one time for all copies"):
         live_cluster(detect_options({"dump": "d", "tables": "t", "as_of": "2026-11-21T12:00:00Z", **options}))

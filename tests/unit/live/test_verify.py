@@ -90,10 +90,10 @@ def test_candidates_are_those_of_the_cluster_that_answers() -> None:
 def test_candidates_of_another_cluster_are_refused() -> None:
     with pytest.raises(ClusterError, match="the dumps of payments are of P: another one"):
         chosen_cluster(CANDIDATES, RUNS, "X", "payments")
-    with pytest.raises(ClusterError, match=r"name the cluster of the candidates with --cluster \(orders, payments\)"):
+    with pytest.raises(ClusterError, match=r"name theirs with --cluster \(orders, payments\)"):
         chosen_cluster(CANDIDATES, RUNS, "X", None)
     # Tables of an older txnlog do not know the id.
-    with pytest.raises(ClusterError, match="no dump in the tables is known to be of it"):
+    with pytest.raises(ClusterError, match="no dump in the tables has it"):
         chosen_cluster(CANDIDATES, [{"cluster": "payments"}], "P", None)
 
 

@@ -161,4 +161,4 @@ def test_only_a_script_sets_apart_what_is_accepted(
     assert main(["abort-list", "--tables", accepted_tables(tmp_path), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert f"--include-accepted: only a script sets them apart, not --format {form}" in printed.err
+    assert f"--include-accepted: only the script prints them separately, not --format {form}" in printed.err

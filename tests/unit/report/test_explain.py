@@ -104,9 +104,9 @@ def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root
     assert told == [
         (None, "COMMIT marker of epoch 3", 41, "log", 1),
         ("2026-11-21T22:00:20.000Z", "its first batch opened the transaction", 42, "log", 9),
-        ("2026-11-21T22:00:30.000Z", "its last batch; 2 batches, 1 record, 165 bytes in all, and no marker behind them",
+        ("2026-11-21T22:00:30.000Z", "its last batch; 2 batches, 1 record, 165 bytes in all, and no marker after them",
          None, None, None),
-        (None, "the coordinator's record CompleteCommit, which decided", 4, "state-log", 6),
+        (None, "the coordinator's record CompleteCommit, on which the verdict rests", 4, "state-log", 6),
         ("2026-11-21T22:00:50.000Z", "the coordinator's last record of the id", 5, "state-log", 8),
         ("2026-11-21T22:01:00.000Z", "the partition was copied from broker 2 with the transaction open", None, None,
          None),
@@ -120,11 +120,11 @@ def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_b
     [story] = stories(root, "orders", 0, producer_id=7).stories
     assert "producer id 7 at epoch 3 of the transactional id payments, partition 17" in story.who
     assert "(broker 1) is now at producer id 7 at epoch 4, Empty" in story.who
-    assert story.why.startswith("LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. Its producer's transaction")
-    assert "it discards 1 record (165 bytes) in 2 batches" in story.action
+    assert story.why.startswith("LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. The producer's transaction")
+    assert "The abort discards 1 record (165 bytes) in 2 batches" in story.action
     assert story.command is not None
     assert story.command.endswith("abort --topic orders --partition 0 --start-offset 42")
-    assert "stand at offset 42, 5 offsets, 4 records, 300 bytes behind" in story.held_back
+    assert "blocked at offset 42; 5 offsets, 4 records, 300 bytes are held back" in story.held_back
 
 
 def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
@@ -139,20 +139,20 @@ def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
 def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_it(root: Root) -> None:
     [story] = stories(root, "lacking", 0).stories
     (lacking,) = story.rests_on
-    assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log longer ago than")
+    assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log for longer than")
     assert lacking.endswith(
         "To prove it: list the folder on the broker before the copy (listing.tsv), or dump again later."
     )
     printed = rendered(Told([story], []), "table")
-    assert "What that rests on\n  Not proved, which NEVER_ADDED needs: " in printed
+    assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed
 
 
 def test_committed_data_has_no_command_and_the_one_before_it_is_named(root: Root) -> None:
     [story] = stories(root, "orders", 0, producer_id=8).stories
     assert story.command is None
     assert "never abort" in story.action
-    assert "no coordinator in the tables knows or knew" in story.who
-    assert "another transaction that starts there must end first" in story.held_back
+    assert "unknown to every coordinator in the tables" in story.who
+    assert "the transaction that starts there must end first" in story.held_back
     assert "(a broker's clock contradicts that time)" in story.events[0].what
 
 

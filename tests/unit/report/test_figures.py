@@ -67,7 +67,7 @@ def test_times_that_are_not_trusted_are_not_drawn(tmp_path: Path) -> None:
 
 def test_an_age_that_is_not_known_is_said(tmp_path: Path) -> None:
     row = transaction(last_activity=None, open_for_ms=None, start_timestamp=None, held_back_since=None, late=None)
-    assert "its age is not known" in texts(timeline.by_time(tables(tmp_path, row), ORDERS))
+    assert "its age is unknown" in texts(timeline.by_time(tables(tmp_path, row), ORDERS))
 
 
 def test_a_transaction_that_is_not_late_has_no_pattern(tmp_path: Path) -> None:

@@ -67,6 +67,6 @@ def test_tables_by_catalog_and_schema_are_for_spark_sql() -> None:
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x7f", "a\\b", "%2e%2e", "${user.home}", "\udce9"])
 def test_places_that_lead_spark_or_delta_rs_astray_are_refused(tmp_path: Any, name: str) -> None:
-    with pytest.raises(TableError, match="tables cannot stand there"):
+    with pytest.raises(TableError, match="tables cannot be there"):
         Root(str(tmp_path / name)).sql_name(RUNS)
     assert Root(f"s3://bucket/{name}".replace("$", "")).sql_name(RUNS).endswith("/runs`")

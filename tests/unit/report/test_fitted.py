@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.terminal import seen
-from txnlog.report.fitted import ACTION_STYLES, Column
+from txnlog.report.fitted import ACTION_STYLES, HIDDEN, Column
 from txnlog.report.output import as_table
 
 COLUMNS = (
@@ -52,9 +52,9 @@ def test_headings_stand_in_two_lines_before_a_column_is_left_out() -> None:
 
 
 def test_columns_are_left_out_by_rank_and_named() -> None:
-    assert seen(as_table([row(), row()], COLUMNS, 70))[-1] == "left out for want of width: AsOf"
-    assert seen(as_table([row(), row()], COLUMNS, 45))[-1] == "left out for want of width: Reason, AsOf"
-    assert "left out" not in as_table([row(), row()], COLUMNS, 200)
+    assert seen(as_table([row(), row()], COLUMNS, 70))[-1] == f"{HIDDEN}: AsOf"
+    assert " ".join(seen(as_table([row(), row()], COLUMNS, 45))[-2:]) == f"{HIDDEN}: Reason, AsOf"
+    assert "hidden" not in as_table([row(), row()], COLUMNS, 200)
 
 
 def test_a_single_row_that_does_not_fit_stands_line_below_line_with_nothing_cut() -> None:

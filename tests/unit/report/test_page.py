@@ -88,7 +88,7 @@ def test_the_headline_says_how_much_stands_still_and_what_is_oldest(tmp_path: Pa
         transaction("stock", 4, open_for_ms=90_000_000, held_back_records=234),
     ]
     text = told(rendered(tmp_path, *rows))
-    assert "2 partitions stand still" in text
+    assert "2 partitions are blocked" in text
     assert "hold back 1 234 records" in text
     assert "The oldest has been open for 1 d 1 h: stock-4" in text
 

@@ -159,7 +159,7 @@ def test_both_ways_say_the_same_of_what_is_open(tmp_path: Path) -> None:
 
 def test_a_row_says_why_a_segment_was_not_read(tmp_path: Path) -> None:
     (row,) = (row for row in of(found(log(tmp_path)), "file") if row["file"].endswith(f"{20:020}.log"))
-    assert row["problem"] == "not needed: the producer snapshot at offset 30 says what it left open (--full reads it)"
+    assert row["problem"] == "not needed: the producer snapshot at offset 30 has what it left open (--full reads it)"
     assert (row["bytes_parsed"], row["batches"], row["damaged_to"]) == (0, None, None)
 
 

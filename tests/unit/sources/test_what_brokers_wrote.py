@@ -143,7 +143,7 @@ def test_58_kafka_4_completes_without_a_partition_that_has_no_leader(written: Wr
     assert {row["topic"] for row in written.data()} >= set(outcomes)
 
 
-@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0"])
+@pytest.mark.parametrize("sample", ["kafka-3.5.2", "kafka-4.3.0", "shop"])
 def test_51_find_hanging_offered_committed_data(sample: str) -> None:
     """What it printed of the living cluster, and what the recipe knows to be committed."""
     lines = (SAMPLES / sample / "find-hanging.txt").read_text("utf-8").splitlines()
