@@ -23,7 +23,8 @@ from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import DumpFile, Inventory, inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
-from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
+from txnlog.sources.data_sources import SOURCES, EvidenceSource, TransactionStatesSource
+from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.logs import LogFiles
 from txnlog.sources.rows import ReplayRow
 from txnlog.spark.schema import arrow_schema, spark_schema

@@ -10,10 +10,12 @@ import pytest
 from tests.writer import segment
 from txnlog.dump import text_stream
 from txnlog.dump.inventory import DumpFile, inventory
-from txnlog.sources.data_sources import DumpSource, EvidenceSource, Task
+from txnlog.sources.data_sources import EvidenceSource
+from txnlog.sources.dump_source import DumpSource, Task
 from txnlog.sources.evidence import FILE, PIECES
-from txnlog.sources.files import dump_file_rows, rows_of_pieces
+from txnlog.sources.files import dump_file_rows
 from txnlog.sources.rows import DumpFileRow
+from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.schema import arrow_schema
 
 Row = dict[str, Any]

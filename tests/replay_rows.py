@@ -12,8 +12,8 @@ import pyarrow as pa
 from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.evidence import MARKER_TYPES, EvidenceRows
-from txnlog.sources.files import WRITTEN_BY_BROKERS
 from txnlog.sources.groups import NO_MARKER, Batches, Numbers
+from txnlog.sources.listed import WRITTEN_BY_BROKERS
 from txnlog.sources.rows import BatchRow, ReplayRow
 from txnlog.sources.runs import NONE, Sums
 from txnlog.spark.schema import arrow_schema

@@ -44,13 +44,14 @@ class Part:
     """The bytes of a text that one task reads: from `start` up to `end` (None: to the end of the text).
 
     `is_continued` says that it starts within a section, whose path is `heading` (None for one without a path).
-    `printed_before` is how often what is printed in this part was so before.
+    `is_cut` says that it ends within one. `printed_before` is how often what is printed in this part was so before.
     """
 
     start: int = 0
     end: int | None = None
     heading: str | None = None
     is_continued: bool = False
+    is_cut: bool = False
     printed_before: tuple[tuple[str, int], ...] = ()
 
 
@@ -152,7 +153,7 @@ def _parts(content: mmap.mmap) -> Iterator[Part]:
             line = content.find(_STARTS_OF_BATCHES, max(begun.start + SPLIT, start) - 1, end)
             if line < 0:
                 break
-            yield until(line + 1)
+            yield replace(until(line + 1), is_cut=True)
             begun, mine, before = Part(line + 1, heading=path, is_continued=True), [], Counter(counts)
         if end - begun.start >= SPLIT:
             yield until(end)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile
+from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.format import batch as wire
 from txnlog.format.batch import LENGTH_END
@@ -18,7 +18,14 @@ from txnlog.format.scan import Run
 from txnlog.format.structure import TEXT, Wire, joined
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers
-from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
+from txnlog.sources.rows import (
+    AbortedTransactionRow,
+    CheckpointRow,
+    DumpFileRow,
+    ProducerSnapshotRow,
+    ReplayRow,
+    TransactionStateRow,
+)
 from txnlog.sources.runs import NONE, Sums
 from txnlog.sources.segments import MARKER_NAMES
 from txnlog.sources.text_batches import KINDS, NULL, TextBatches
@@ -26,11 +33,24 @@ from txnlog.sources.text_pieces import Piece
 from txnlog.spark.schema import arrow_schema
 
 
-class StateRow(NamedTuple):
-    """A record of `__transaction_state` in one column, as each column that it leaves null takes time."""
+class EntryRow(NamedTuple):
+    """A row of another structure in one column, as each column that it leaves null takes time."""
 
     state: Annotated[
         object | None, Wire("struct", structure=joined("State", TransactionStateRow)), "A row of TransactionStateRow."
+    ]
+    producer_snapshot: Annotated[
+        object | None,
+        Wire("struct", structure=joined("ProducerSnapshot", ProducerSnapshotRow)),
+        "A row of ProducerSnapshotRow.",
+    ]
+    aborted_transaction: Annotated[
+        object | None,
+        Wire("struct", structure=joined("AbortedTransactionOf", AbortedTransactionRow)),
+        "A row of AbortedTransactionRow.",
+    ]
+    checkpoint: Annotated[
+        object | None, Wire("struct", structure=joined("Checkpoint", CheckpointRow)), "A row of CheckpointRow."
     ]
 
 
@@ -40,10 +60,17 @@ class PieceRow(NamedTuple):
     piece: Annotated[str | None, TEXT, "A part of what a long text says of a file, for the file's row (as JSON)."]
 
 
-EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, StateRow, PieceRow)
+EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, EntryRow, PieceRow)
 FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
 OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
-STATES, PIECES = "state", "piece"
+PIECES = "piece"
+# Rows that stand in a column of their own, which is called as the fact is.
+STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
+FACT_OF_KIND = {
+    FileKind.PRODUCER_SNAPSHOT: SNAPSHOTS,
+    FileKind.TRANSACTION_INDEX: ABORTED,
+    FileKind.OFFSET_CHECKPOINT: CHECKPOINTS,
+}
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
@@ -105,11 +132,11 @@ class EvidenceRows:
         self.__init__()  # type: ignore[misc]
 
 
-def evidence_of_states(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of `EvidenceRow` for rows of `TransactionStateRow`."""
+def evidence_of(fact: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of `EvidenceRow` for rows of the structure that has a column of its own: `fact` is its name."""
     schema = arrow_schema(EvidenceRow)
-    states = pa.StructArray.from_arrays(rows.columns, fields=list(schema.field("state").type))
-    given = {"state": states, "fact": pa.repeat(pa.scalar(STATES), len(rows))}
+    column = pa.StructArray.from_arrays(rows.columns, fields=list(schema.field(fact).type))
+    given = {fact: column, "fact": pa.repeat(pa.scalar(fact), len(rows))}
     columns = [given.get(field.name, pa.nulls(len(rows), field.type)) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -25,7 +25,7 @@ from txnlog.sources.coordinator import NULLS as NO_STATE
 from txnlog.sources.coordinator import state_batches, state_columns
 from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
 from txnlog.sources.segments import Level
-from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
+from txnlog.sources.text_batches import NULL, TextBatches, batches, chunks
 
 OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
@@ -118,12 +118,12 @@ def text_states(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterat
         for printed, section in printed_files(file)
         if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed)
         for chunk in chunks(section)
-        for row in _states(chunk, printed)
+        for row in states_of(printed, chunk.lines, batches(chunk))
     )
 
 
-def _states(chunk: Chunk, printed: DumpFile) -> Iterator[dict[str, Any]]:
-    lines, found = chunk.lines, batches(chunk)
+def states_of(printed: DumpFile, lines: Lines, found: TextBatches) -> Iterator[dict[str, Any]]:
+    """Rows of `TransactionStateRow`, as dictionaries, of some batches and the lines in which they stand."""
     place = NO_STATE | place_of(printed, TransactionStateRow)
     marks = dump_text.MESSAGE if found.are_records_alone else dump_text.RECORD
     records = np.flatnonzero(lines.start_with(marks))

@@ -7,10 +7,12 @@ nothing of the text is believed. A text has no end mark: one that ends cleanly c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
@@ -27,6 +29,13 @@ from txnlog.sources.text_pieces import (
     Piece,
     not_where_expected,
 )
+
+
+class Printed(NamedTuple):
+    """Some batches of a segment that was printed, and the lines in which they stand."""
+
+    lines: Lines
+    batches: TextBatches
 
 
 class _Segment:
@@ -170,32 +179,36 @@ class _Segment:
 
 
 def piece_of_text(
-    printed: DumpFile, section: Section, piece: Piece, written_by_brokers: bool, also: Callable[[TextBatches], None]
-) -> None:
+    printed: DumpFile, section: Section, piece: Piece, written_by_brokers: bool
+) -> Iterator[Printed | pa.RecordBatch]:
     """Sum up in `piece` what a text, or a part of one, says of one file that was printed.
 
-    `also` is shown the batches of a segment, some at a time.
+    Yields the batches of a segment, some at a time; of a producer snapshot or a transaction index its entries as rows.
     """
     if printed.kind is FileKind.SEGMENT:
         segment = _Segment(printed, piece, written_by_brokers)
         for chunk in chunks(section):
             found = batches(chunk)
             segment.add(chunk.lines, found)
-            also(found)
+            yield Printed(chunk.lines, found)
     elif printed.kind.value in WITH_ENTRIES:
-        _add_entries(printed, section, piece)
+        yield from _entries(printed, section, piece)
     elif any([is_of_a_log(Lines(lines)) for lines in section]):  # noqa: C419 - each section is read to its end
         piece.entry_problem = OUT_OF_PLACE
     piece.size, piece.problem = section.size, section.problem
 
 
-def _add_entries(printed: DumpFile, section: Section, piece: Piece) -> None:
+def _entries(printed: DumpFile, section: Section, piece: Piece) -> list[pa.RecordBatch]:
     try:
-        piece.summary.batches = sum(len(each) for each in entry_batches(printed, section))
+        found = [*entry_batches(printed, section)]
     except FormatError as error:
         for _ in section:
             pass
         piece.entry_problem = error.reason
+        return []
+    piece.summary.batches = sum(map(len, found))
+    # A snapshot is of the offset in its name.
+    return found if printed.base_offset is not None else []
 
 
 def _is_first_line(lines: Lines) -> Flags:
