@@ -1,11 +1,7 @@
-"""The batches of a piece of a log by producer id: its last marker, what lies behind that, what a broker keeps of it.
-
-Of many batches compiled code does it, where numba is installed, else numpy; both find the same.
-"""
+"""The batches of a piece of a log by producer id: its last marker, what follows that, what a broker keeps of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +15,6 @@ Numbers = npt.NDArray[Any]
 EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 NO_MARKER = -1
 COMMIT = ControlType.COMMIT.value
-# Compiled code is loaded once a process has seen so many batches, of pieces with so many at least.
-ENOUGH, MANY = 1 << 19, 1 << 10
 
 
 class Batches(NamedTuple):
@@ -103,69 +97,7 @@ class Around(NamedTuple):
         )
 
 
-Group = Callable[[Batches, Totals], Grouped]
-
-
-class Grouper:
-    """Groups by numpy until so many batches have come by that it pays to load compiled code, if it can be."""
-
-    def __init__(self, enough: int = ENOUGH) -> None:
-        self._ahead = enough
-        self._compiled: Group | None = None
-
-    def __call__(self, batches: Batches, before: Totals) -> Grouped:
-        """Group batches that follow others."""
-        group = self._compiled if self._compiled and len(batches.position) >= MANY else grouped_by_numpy
-        if self._ahead > 0:
-            self._ahead -= len(batches.position)
-            if self._ahead <= 0:
-                self._compiled = compiled_groups()
-        return group(batches, before)
-
-
-def compiled_groups() -> Group | None:
-    """The same as `grouped_by_numpy`, compiled; None where numba is not installed."""
-    try:
-        from txnlog.sources import compiled_groups as compiled
-    except ImportError:
-        return None
-
-    def group(batches: Batches, before: Totals) -> Grouped:
-        count = len(batches.position)
-        columns = (
-            batches.producer_id, batches.producer_epoch, batches.max_timestamp, batches.records, batches.size_in_bytes,
-            batches.marker, batches.coordinator_epoch,
-        )  # fmt: skip
-        flags = (batches.is_control, batches.is_event, batches.is_stamped)
-        totals = np.array([*before, LATEST], np.int64)
-        slots = np.full(1 << (2 * count).bit_length(), -1, np.int32)
-        table = np.empty((count, len(compiled.FIELDS)), np.int64)
-        found = compiled.group(
-            *(np.ascontiguousarray(column, np.int64) for column in columns),
-            *(np.ascontiguousarray(flag, np.bool_) for flag in flags),
-            totals,
-            slots,
-            table,
-        )
-        order = np.argsort(table[:found, compiled.PRODUCER_ID])
-        of_ids = dict(zip(compiled.FIELDS, table[order].T, strict=True))
-        has_run, has_said = of_ids["first"] >= 0, of_ids["says_first"] >= 0
-        runs = {name: column[has_run] for name, column in of_ids.items()}
-        says = {name: column[has_said] for name, column in of_ids.items()}
-        return Grouped(
-            of_ids["marker"][of_ids["marker"] >= 0],
-            of_ids["commits"][of_ids["marker"] >= 0],
-            runs,
-            says | {"first": says["says_first"], "last": says["says_last"]},
-            of_ids["producer_id"][of_ids["is_emptied"] > 0],
-            Totals(*totals[:3].tolist()),
-            int(totals[3]),
-        )
-
-    return group
-
-
-def grouped_by_numpy(batches: Batches, before: Totals) -> Grouped:
+def grouped(batches: Batches, before: Totals) -> Grouped:
     """Group batches that follow others."""
     around = Around.of(batches, before)
     ended, commits, behind = _events(batches)
@@ -261,7 +193,3 @@ def _order(ids: Numbers) -> Numbers:
 def starts_of(sorted_ids: Numbers) -> Numbers:
     """Where each group of equal numbers starts."""
     return np.flatnonzero(np.concatenate(([True], sorted_ids[1:] != sorted_ids[:-1]))[: len(sorted_ids)])
-
-
-# Of this process: what it has loaded, it uses for every file.
-grouped = Grouper()

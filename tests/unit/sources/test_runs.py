@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txnlog.sources import groups, runs
+from txnlog.sources import runs
 from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
 from txnlog.sources.runs import Sums
 from txnlog.times import LATEST_MS
@@ -137,11 +137,6 @@ def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
 @pytest.fixture(params=[1, 1 << 17], ids=["summed up at every step", "summed up at the end"], autouse=True)
 def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "WAITING", request.param)
-
-
-@pytest.fixture(params=[groups.grouped_by_numpy, groups.compiled_groups()], ids=["numpy", "compiled"], autouse=True)
-def grouped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "grouped", request.param)
 
 
 @settings(deadline=None, max_examples=300)
