@@ -12,10 +12,10 @@ import pyarrow as pa
 from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.evidence import MARKER_TYPES, EvidenceRows
-from txnlog.sources.groups import NO_MARKER, Batches, Numbers
+from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
 from txnlog.sources.rows import BatchRow, ReplayRow
-from txnlog.sources.runs import NONE, Sums
+from txnlog.sources.runs import Sums
 from txnlog.spark.schema import arrow_schema
 
 Row = Mapping[str, Any]

@@ -16,8 +16,9 @@ from txnlog.format.control import ControlType
 from txnlog.format.control_batches import Controls
 from txnlog.format.scan import Run
 from txnlog.format.structure import TEXT, Wire, joined
+from txnlog.sources import open_tail
 from txnlog.sources.arrow import ROWS_PER_BATCH
-from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers
+from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     CheckpointRow,
@@ -26,7 +27,7 @@ from txnlog.sources.rows import (
     ReplayRow,
     TransactionStateRow,
 )
-from txnlog.sources.runs import NONE, Sums
+from txnlog.sources.runs import Sums
 from txnlog.sources.segments import MARKER_NAMES
 from txnlog.sources.text_batches import KINDS, NULL, TextBatches
 from txnlog.sources.text_pieces import Piece
@@ -162,15 +163,6 @@ def _known(values: Numbers, nothing: int) -> pa.Array:
     return pa.array(values, mask=values == nothing)
 
 
-def _around(rows: Numbers) -> dict[str, Any]:
-    return {
-        "records_before": rows["records_before"],
-        "bytes_before": rows["bytes_before"],
-        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
-        "stamp_after": _known(rows["stamp_after"], LATEST),
-    }
-
-
 def _of_sums(rows: Numbers) -> dict[str, Any]:
     return {name: rows[name] for name in ("batches", "records", "size_in_bytes")} | {
         "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
@@ -179,28 +171,15 @@ def _of_sums(rows: Numbers) -> dict[str, Any]:
 
 
 def _of_runs(rows: Numbers) -> dict[str, Any]:
-    same = (
-        "position", "producer_id", "producer_epoch", "lowest_producer_epoch", "last_batch_offset", "last_timestamp",
-        "is_log_append_time", "batches", "size_in_bytes",
-    )  # fmt: skip
-    return (
-        {name: rows[name] for name in same}
-        | _around(rows)
-        | {
-            "start_offset": rows["base_offset"],
-            "first_timestamp": _known(rows["first_timestamp"], NONE),
-            "first_leader_epoch": _known(rows["first_leader_epoch"], -1),
-            "first_crc": _known(rows["first_crc"], -1),
-            "records": pa.array(rows["records"], mask=rows["lacks_records"]),
-            "stamp_before": _known(rows["stamp_before"], EARLIEST),
-        }
-    )
+    return {
+        name: rows[name] if column.null is None else _known(rows[name], column.null)
+        for name, column in open_tail.COLUMNS.items()
+    } | {"records": pa.array(rows["records"], mask=rows["lacks_records"])}
 
 
 def _of_markers(rows: Numbers) -> dict[str, Any]:
     is_printed = rows["marker"] < _MARKER_NUMBERS[NOT_PRINTED]
-    return {name: rows[name] for name in ("position", "producer_id", "producer_epoch")} | {
-        "start_offset": rows["base_offset"],
+    return {name: rows[name] for name in ("start_offset", "position", "producer_id", "producer_epoch")} | {
         "marker_type": pa.array(MARKER_TYPES).take(pa.array(rows["marker"])),
         "coordinator_epoch": pa.array(rows["coordinator_epoch"], mask=~is_printed),
         "last_timestamp": rows["max_timestamp"],
@@ -209,7 +188,10 @@ def _of_markers(rows: Numbers) -> dict[str, Any]:
 
 
 def _of_anchors(rows: Numbers) -> dict[str, Any]:
-    return _around(rows) | {"start_offset": rows["base_offset"]}
+    return {name: rows[name] for name in ("start_offset", "records_before", "bytes_before")} | {
+        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
+        "stamp_after": _known(rows["stamp_after"], LATEST),
+    }
 
 
 def _of_producers(rows: Numbers) -> dict[str, Any]:
