@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from txnlog.dump.copy_listing import NAME as LISTING
 from txnlog.dump.copy_listing import Listed, complete_at, read_listing
-from txnlog.dump.listing import LINK, NO_FILE, UNKNOWN_TIME, Entry, folders, unreadable
+from txnlog.dump.listing import UNKNOWN_TIME, Entry, folders, unreadable
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.manifest import CopyTime, Manifest, read_manifest
 from txnlog.dump.opener import small_content
@@ -67,6 +67,8 @@ class FileKind(enum.StrEnum):
     MANIFEST = "manifest"
     LISTING = "listing"
     DUMP_TEXT = "dump_text"
+    # Nobody can say what it is: it cannot be read, or it is a link, a pipe, a socket or a device.
+    UNREADABLE = "unreadable"
     OTHER = "other"
 
 
@@ -88,7 +90,8 @@ class DumpFile:
     offset in the file's name. `skipped` says why a file is not read. `is_text` says that it is the output of
     `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
     a text is that of the sections that do not name one. `complete_ms` is when it had its size at the latest, by a
-    listing made before the copy (`txnlog.dump.copy_listing`).
+    listing made before the copy (`txnlog.dump.copy_listing`). `is_special` says that it is a symbolic link, a pipe, a
+    socket or a device.
     """
 
     path: str
@@ -106,16 +109,12 @@ class DumpFile:
     is_text: bool = False
     part: Part = WHOLE
     complete_ms: int | None = None
+    is_special: bool = False
 
     @property
     def weight(self) -> int:
         """About how many bytes are read of it."""
         return self.size
-
-    @property
-    def is_special(self) -> bool:
-        """Whether it is a symbolic link, a pipe, a socket or a device."""
-        return self.skipped in (LINK, NO_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +283,7 @@ def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFi
     """A folder, or a file in the folder `directory`, of which nothing can be told but its name."""
     topic, partition = _topic_partition(os.path.basename(directory))
     log_dir = os.path.dirname(directory) if topic else directory
-    kind = FileKind.SEGMENT if topic else FileKind.OTHER
+    kind = FileKind.SEGMENT if topic else FileKind.UNREADABLE
     return DumpFile(
         path,
         as_utf8(relative),
@@ -300,8 +299,8 @@ def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFi
 
 def _file(entry: Entry, directory: str, holds_a_log: bool, names: Collection[str]) -> DumpFile:
     relative = f"{directory}/{entry.name}" if directory else entry.name
-    if entry.trouble not in (None, LINK, NO_FILE):
-        return _unreadable(entry.path, relative, directory, entry.trouble or "")
+    if entry.trouble is not None and not entry.is_special:
+        return _unreadable(entry.path, relative, directory, entry.trouble)
     topic, partition = _topic_partition(os.path.basename(directory)) if holds_a_log else (None, None)
     not_the_log = NOT_THE_LOG.fullmatch(os.path.basename(directory)) if holds_a_log else None
     in_partition = topic is not None or not_the_log is not None
@@ -312,14 +311,15 @@ def _file(entry: Entry, directory: str, holds_a_log: bool, names: Collection[str
     if altered is not None and f"{altered:020}.log" not in names:
         kind, base_offset = FileKind.SEGMENT, altered
     skipped = entry.trouble or _skip_reason(entry.name, not_the_log, topic, kind)
-    if skipped == NOT_READ:
+    if kind is FileKind.OTHER and skipped is None:
         try:
-            if looks_like_dump_text(entry.path):
-                kind, skipped = FileKind.DUMP_TEXT, None
+            kind, skipped = (FileKind.DUMP_TEXT, None) if looks_like_dump_text(entry.path) else (kind, NOT_READ)
         except FormatError as error:
-            skipped = error.reason
+            kind, skipped = FileKind.UNREADABLE, error.reason
         except (OSError, StoreError) as error:
             return _unreadable(entry.path, relative, directory, unreadable(error))
+    if kind is FileKind.OTHER and entry.is_special:
+        kind = FileKind.UNREADABLE
     return DumpFile(
         path=entry.path,
         file=as_utf8(relative),
@@ -331,6 +331,7 @@ def _file(entry: Entry, directory: str, holds_a_log: bool, names: Collection[str
         partition=partition,
         base_offset=base_offset,
         skipped=skipped,
+        is_special=entry.is_special,
     )
 
 
@@ -370,7 +371,7 @@ def _skip_reason(name: str, not_the_log: re.Match[str] | None, topic: str | None
         return AN_INDEX
     if kind is FileKind.SEGMENT and OFFSET_NAME.fullmatch(name) is None:
         return ALTERED
-    return NOT_READ if kind is FileKind.OTHER else None
+    return None
 
 
 def _manifests(files: Iterable[DumpFile]) -> dict[str, Manifest]:

@@ -1,6 +1,8 @@
-"""What the report says of actions and causes, and which comes first."""
+"""What the report says of actions, which comes first, and what becomes of the records of each."""
 
 from __future__ import annotations
+
+from txnlog.detection.causes import Action, Cause
 
 # The order in which an operator deals with them: what frees a partition at once, then what takes others to do.
 ADVICE = {
@@ -13,28 +15,21 @@ ADVICE = {
     "UNDETERMINED": "Nothing yet: the dump does not prove enough. Add what the reason names and dump again.",
     "WAIT": "Nothing: its coordinator owns it, or it is young.",
 }
-CAUSES = {
-    "LATE_WRITE_AFTER_END": "Data arrived after the marker that had ended its transaction.",
-    "NEVER_ADDED": "No transaction of the id ever listed this partition.",
-    "EPOCH_MISMATCH": "A fenced producer (a zombie) wrote it; the coordinator is at a later epoch.",
-    "COORDINATOR_UNKNOWN": "All coordinators are in the dump and none knows the producer id.",
-    "ID_EXPIRED": "The transactional id has expired; its coordinator has forgotten the producer id.",
-    "MARKER_LOST_ABORT": "The coordinator aborted it, but the marker never reached this partition.",
-    "PHANTOM_BELOW_LOG_START": "It starts below the log start offset; its first data is gone.",
-    "MARKER_LOST_COMMIT": "The coordinator committed it, but the marker never reached this partition.",
-    "STUCK_ONGOING": "Its coordinator still has it ongoing, past its timeout.",
-    "STUCK_PREPARE": "Its coordinator decided but cannot write the marker here.",
-    "ONGOING": "Its coordinator has it ongoing, in time.",
-    "PENDING": "Its coordinator is writing the markers just now.",
-    "TOO_YOUNG": "Not open for long enough to say more.",
-    "TWO_PHASE_COMMIT": "It may be open for days.",
-    "CLEANER_ARTEFACT": "Compaction left empty batches: ask the broker with describe-producers.",
-    "SKEW": "Clocks, or the times of two copies, do not fit: dump again.",
-    "COVERAGE_GAP": "A segment, the log's end, or a partition of __transaction_state is missing.",
-    "HISTORY_COMPACTED": "The coordinators' log does not reach back before the transaction.",
-    "NOT_PRINTED": "A text of kafka-dump-log.sh does not say what it depends on.",
-    "AMBIGUOUS_PRODUCER_ID": "The producer id stands under several transactional ids.",
-    "CORRUPT_INPUT": "Damage may hide a marker or a coordinator record.",
+# The same with what it costs: the records, bytes and batches of the transaction.
+COSTS = {
+    Action.ABORT: "Abort it, once the live cluster still shows it: it discards {records} ({bytes}) in"
+    " {batches} of this partition, and consumers go on. Nothing else is touched.",
+    Action.KEEP: "Keep it: never abort. An abort would throw away {records} ({bytes}) of which the"
+    " application was told that they are committed. Tell the people who own the data.",
+    Action.FENCE: "Fence its transactional id: the coordinator then aborts the whole transaction, in every partition"
+    " that it lists; here that discards {records} ({bytes}). Do not abort this partition alone.",
+    Action.MOVE_COORDINATOR: "Restart its coordinator or elect another leader of its __transaction_state partition, and"
+    " repair the broker that refuses the marker: nothing is discarded but what the coordinator decided to abort."
+    " Do not abort this partition: its {records} ({bytes}) may be committed.",
+    Action.WAIT: "Do nothing: its coordinator will end it, or it is too young to say. An abort now would discard"
+    " {records} ({bytes}) of a live transaction.",
+    Action.UNDETERMINED: "Do nothing yet: the dump does not prove enough. It is not known whether its {records}"
+    " ({bytes}) are committed. Dump again, with what the reason says is missing.",
 }
 _URGENCY = {action: place for place, action in enumerate(ADVICE)}
 
@@ -42,3 +37,8 @@ _URGENCY = {action: place for place, action in enumerate(ADVICE)}
 def urgency(action: str) -> int:
     """The place of an action in the order of what to do first; one of a newer txnlog comes last."""
     return _URGENCY.get(action, len(_URGENCY))
+
+
+def meaning(cause: str) -> str:
+    """A cause in a line; nothing for one of a newer txnlog."""
+    return Cause[cause].says if cause in Cause.__members__ else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from txnlog.dump.inventory import DumpFile, FileKind
 from txnlog.dump.opener import small_content
-from txnlog.errors import FormatError, StoreError
+from txnlog.errors import FormatError
 from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.small_files import LARGEST_TEXT
@@ -96,7 +96,7 @@ def _log_starts(file: DumpFile) -> dict[tuple[str, int], int]:
     """Log start offsets by topic and partition; none where the checkpoint is damaged, which its row says."""
     try:
         lines = offset_checkpoints(small_content(file.path, LARGEST_TEXT).decode())
-    except (FormatError, OSError, StoreError, UnicodeDecodeError):
+    except (FormatError, OSError, UnicodeDecodeError):
         return {}
     return {(topic, partition): offset for topic, partition, offset in lines}
 

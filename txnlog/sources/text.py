@@ -31,6 +31,10 @@ OUT_OF_PLACE = "lines of a log, of which the heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
 
+class OutOfPlaceError(FormatError):
+    """Lines of a log stand where those of another file should."""
+
+
 def printed_files(file: DumpFile) -> Iterator[tuple[DumpFile, Section]]:
     """What the tool printed of each file, as a file of the dump. `DumpError` where nothing says of which partition."""
     seen = Counter(dict(file.part.printed_before))
@@ -184,7 +188,7 @@ def entries(section: Section, start: bytes) -> Iterator[Labelled]:
     for piece in section:
         lines = Lines(piece)
         if is_of_a_log(lines):
-            raise FormatError(OUT_OF_PLACE)
+            raise OutOfPlaceError(OUT_OF_PLACE)
         wanted = np.flatnonzero(lines.start_with(start))
         found = list(lines.labelled(wanted))
         if sum(len(group.rows) for group in found) != len(wanted):

@@ -21,7 +21,7 @@ from txnlog.dump.text_stream import LONGEST_LINE, Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.dump_log.labelled import Flags, Integers, Labelled, Lines
-from txnlog.format.batch import CODECS, HEADER_SIZE, NO_PRODUCER_ID, TOO_LARGE_OFFSET
+from txnlog.format.batch import CODECS, HEADER_SIZE, PLAUSIBLE
 from txnlog.format.control_batches import UNREADABLE
 
 _MARKERS = ("COMMIT", "ABORT")
@@ -36,12 +36,11 @@ _RANGES = {
     "crc": (0, 2**32 - 1),
     "producer_epoch": (-1, 2**15 - 1),
     "base_sequence": (-1, 2**31 - 1),
-    "record_count": (0, 2**31 - 1),
     "coordinator_epoch": (-1, 2**31 - 1),
     "position": (0, 2**62),
     "size_in_bytes": (1, 2**32),
-    "base_offset": (0, TOO_LARGE_OFFSET),
-    "last_offset": (0, TOO_LARGE_OFFSET),
+    "last_offset": PLAUSIBLE["base_offset"],
+    **{name: PLAUSIBLE[name] for name in ("base_offset", "record_count", "producer_id")},
 }
 _LABELS = {
     "base_offset": "baseOffset",
@@ -254,7 +253,7 @@ def _within_ranges(numbers: dict[str, Integers]) -> Flags:
     for name, (smallest, largest) in _RANGES.items():
         values = numbers[name]
         good &= (values == NULL) | ((values >= smallest) & (values <= largest))
-    return good & (numbers["last_offset"] >= numbers["base_offset"]) & (numbers["producer_id"] >= NO_PRODUCER_ID)
+    return good & (numbers["last_offset"] >= numbers["base_offset"])
 
 
 def _in_order(groups: list[TextBatches]) -> TextBatches:

@@ -20,7 +20,7 @@ from txnlog.dump_log import dump_text
 from txnlog.dump_log.labelled import Flags, Lines
 from txnlog.errors import FormatError
 from txnlog.sources.summary import add_offsets
-from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
+from txnlog.sources.text import OutOfPlaceError, entry_batches, is_of_a_log
 from txnlog.sources.text_batches import TextBatches, batches, chunks
 from txnlog.sources.text_pieces import (
     ANOTHER_SEGMENT,
@@ -194,7 +194,7 @@ def piece_of_text(
     elif printed.kind.value in WITH_ENTRIES:
         yield from _entries(printed, section, piece)
     elif any([is_of_a_log(Lines(lines)) for lines in section]):  # noqa: C419 - each section is read to its end
-        piece.entry_problem = OUT_OF_PLACE
+        piece.is_of_a_log = True
     piece.size, piece.problem = section.size, section.problem
 
 
@@ -204,6 +204,7 @@ def _entries(printed: DumpFile, section: Section, piece: Piece) -> list[pa.Recor
     except FormatError as error:
         for _ in section:
             pass
+        piece.is_of_a_log = isinstance(error, OutOfPlaceError)
         piece.entry_problem = error.reason
         return []
     piece.summary.batches = sum(map(len, found))

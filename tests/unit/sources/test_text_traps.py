@@ -474,7 +474,7 @@ def test_a_compressed_text_that_was_cut_is_cut(tmp_path: Path, keep: int) -> Non
 
 def test_what_is_compressed_and_cut_within_its_first_block_is_named(tmp_path: Path) -> None:
     row = summary(tmp_path, zstd(DEEP)[:100])
-    assert (row["kind"], row["bytes_skipped"]) == ("other", 100)
+    assert (row["kind"], row["bytes_skipped"]) == ("unreadable", 100)
     assert "cannot be decompressed" in row["problem"]
 
 
