@@ -24,7 +24,8 @@ from tests.writer import (
     record,
     segment,
 )
-from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.local import LocalSegment
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator import coordinator_states

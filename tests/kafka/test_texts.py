@@ -14,8 +14,9 @@ from tests.benchmarks.segments import Layout, write_segment
 from tests.benchmarks.text import printed
 from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
-from txnlog.dump.inventory import FileKind, inventory
-from txnlog.dump.text_stream import SPLIT, parts
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
+from txnlog.dump.text_parts import SPLIT, parts
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from txnlog.dump.inventory import DumpFile, FileKind, Inventory
+from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 # Up to here to plan takes longer than to compute.

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Facts
-from txnlog.dump.inventory import Inventory, LogDir
-from txnlog.dump.text_stream import may_be_split
+from txnlog.dump.dump_file import Inventory, LogDir
+from txnlog.dump.text_parts import may_be_split
 from txnlog.sources import reading
 from txnlog.sources.evidence import ABORTED, CHECKPOINTS, FILE, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow

@@ -19,7 +19,8 @@ from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.address import is_address
-from txnlog.dump.inventory import Inventory, inventory
+from txnlog.dump.dump_file import Inventory
+from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.opener import dump_root
 from txnlog.errors import DumpError, TableError

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from txnlog.detection.pipeline import Facts
-from txnlog.dump.inventory import FileKind, LogDir
+from txnlog.dump.dump_file import FileKind, LogDir
 from txnlog.dump.manifest import CopyTime
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS
 from txnlog.format.coordinator import TRANSACTION_STATE

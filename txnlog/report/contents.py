@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from txnlog.dump.inventory import FileKind
+from txnlog.dump.dump_file import FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.advice import urgency
 from txnlog.report.reading import rows

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.opener import opened_segment
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
@@ -31,7 +31,8 @@ from txnlog.sources.rows import (
 )
 from txnlog.sources.segments import Level, segment_batches
 from txnlog.sources.small_files import entry_rows
-from txnlog.sources.text import text_aborted, text_batches, text_snapshots, text_states
+from txnlog.sources.text import text_batches, text_states
+from txnlog.sources.text_entries import text_aborted, text_snapshots
 
 
 class BatchesSource(DumpSource):

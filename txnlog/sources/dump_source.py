@@ -14,9 +14,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from txnlog.dump.inventory import DumpFile, FileKind, Inventory, inventory
+from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
+from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import dump_root
-from txnlog.dump.text_stream import parts
+from txnlog.dump.text_parts import parts
 from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
 from txnlog.spark.schema import spark_schema

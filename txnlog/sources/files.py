@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.listing import unreadable
 from txnlog.dump.opener import opened_segment
 from txnlog.errors import StoreError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from txnlog.dump.inventory import METADATA_TOPIC, DumpFile, FileKind
+from txnlog.dump.dump_file import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.structure import fields

@@ -7,17 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator import state_batches, states_of_run
-from txnlog.sources.evidence import (
-    FACT_OF_KIND,
-    STATES,
-    EvidenceRows,
-    batches_of_run,
-    batches_of_text,
-    evidence_of,
-)
+from txnlog.sources.evidence import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row

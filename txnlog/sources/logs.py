@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError
 from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from txnlog.dump.inventory import Inventory
+from txnlog.dump.dump_file import Inventory
 from txnlog.errors import DumpError
 from txnlog.sources.data_sources import (
     SOURCES,

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
+from txnlog.sources.kept_of_producers import PRODUCER, emptied, in_order_of_ids, known_producers, told
 from txnlog.sources.open_tail import TAIL, joined, tails
 
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17
-
 MARKER = np.dtype(
     [
         ("producer_id", "i8"),
@@ -29,21 +29,6 @@ MARKER = np.dtype(
         ("coordinator_epoch", "i4"),
         ("max_timestamp", "i8"),
         ("commits", "i8"),
-    ]
-)
-PRODUCER = np.dtype(
-    [
-        ("producer_id", "i8"),
-        ("sequence", "i8"),
-        ("first_epoch", "i2"),
-        ("producer_epoch", "i2"),
-        ("last_timestamp", "i8"),
-        ("has_data", "?"),
-        ("last_sequence", "i4"),
-        ("is_old", "?"),  # the epoch has changed since its last data, or within all that there is
-        ("has_marker", "?"),
-        ("coordinator_epoch", "i4"),
-        ("is_known", "?"),  # not only by markers that the cleaner has emptied
     ]
 )
 ANCHOR = np.dtype(
@@ -85,8 +70,8 @@ class Sums:
         for kept, rows in (
             (self._markers, _markers(batches, found.ended, found.commits, self.batches)),
             (self._runs, tails(batches, found.tail, found.around, self.batches, piece + 1)),
-            (self._producers, _emptied(found.emptied, self.batches)),
-            (self._producers, _producers(batches, found.says, self.batches)),
+            (self._producers, emptied(found.emptied, self.batches)),
+            (self._producers, told(batches, found.says, self.batches)),
         ):
             if len(rows):
                 kept.append(rows)
@@ -157,7 +142,7 @@ class Sums:
     def _sum_up(self) -> None:
         """One row a producer id in place of all that wait."""
         if len(self._markers) > 1:
-            markers = _sorted(np.concatenate(self._markers))
+            markers = in_order_of_ids(np.concatenate(self._markers))
             starts = starts_of(markers["producer_id"])
             commits = np.add.reduceat(markers["commits"], starts) if len(markers) else markers["commits"]
             markers = markers[np.append(starts[1:], len(markers)) - 1]
@@ -166,9 +151,9 @@ class Sums:
         if self._runs:
             runs = np.concatenate(self._runs)
             self._look_ahead(runs)
-            self._runs = [joined(_sorted(_still_open(runs, self._markers)))]
+            self._runs = [joined(in_order_of_ids(_still_open(runs, self._markers)))]
         if len(self._producers) > 1:
-            self._producers = [_known_producers(np.concatenate(self._producers))]
+            self._producers = [known_producers(np.concatenate(self._producers))]
         self._waiting = sum(map(len, (*self._markers, *self._runs, *self._producers)))
 
     def _look_ahead(self, rows: Numbers) -> None:
@@ -179,11 +164,6 @@ class Sums:
         rows["known_to"] = len(self._earliest_of_piece)
 
 
-def _sorted(rows: Numbers) -> Numbers:
-    """Rows of one or more pieces, in the order of their ids: of one id they are in their order already."""
-    return rows[np.argsort(rows["producer_id"], kind="stable")]
-
-
 def _markers(batches: Batches, chosen: Numbers, commits: Numbers, before: int) -> Numbers:
     rows = np.zeros(len(chosen), MARKER)
     rows["commits"] = commits
@@ -192,24 +172,6 @@ def _markers(batches: Batches, chosen: Numbers, commits: Numbers, before: int) -
         rows[name] = getattr(batches, name)[chosen]
     rows["start_offset"] = batches.base_offset[chosen]
     rows["max_timestamp"] = batches.max_timestamp[chosen]
-    return rows
-
-
-def _emptied(ids: Numbers, before: int) -> Numbers:
-    rows = np.zeros(len(ids), PRODUCER)
-    rows["producer_id"], rows["sequence"] = ids, before
-    return rows
-
-
-def _producers(batches: Batches, found: dict[str, Numbers], before: int) -> Numbers:
-    first, last, data, marked = (found[name] for name in ("first", "last", "data", "marked"))
-    rows = np.zeros(len(first), PRODUCER)
-    rows["producer_id"], rows["sequence"], rows["is_known"] = found["producer_id"], first + before, True
-    rows["first_epoch"], rows["producer_epoch"] = batches.producer_epoch[first], batches.producer_epoch[last]
-    rows["last_timestamp"] = batches.max_timestamp[last]
-    rows["has_data"], rows["last_sequence"] = data >= 0, batches.last_sequence[data]
-    rows["is_old"] = found["changed"] > data
-    rows["has_marker"], rows["coordinator_epoch"] = marked >= 0, batches.coordinator_epoch[marked]
     return rows
 
 
@@ -224,33 +186,3 @@ def _still_open(runs: Numbers, markers: list[Numbers]) -> Numbers:
     is_open: Numbers = ~ended
     still: Numbers = runs[is_open]
     return still
-
-
-def _not_among(ids: Numbers, others: Numbers) -> Numbers:
-    """The ids that do not stand among others, which are in their order."""
-    places = np.searchsorted(others, ids)
-    missing: Numbers = ids[np.append(others, -1)[places] != ids]
-    return missing
-
-
-def _known_producers(rows: Numbers) -> Numbers:
-    """One row for each producer id, where several pieces of the file say something of it."""
-    known = _sorted(rows[rows["is_known"]])
-    only_emptied = _not_among(np.unique(rows["producer_id"][~rows["is_known"]]), known["producer_id"])
-    others = np.zeros(len(only_emptied), PRODUCER)
-    others["producer_id"] = only_emptied
-    if not len(known):
-        return others
-    starts, place = starts_of(known["producer_id"]), np.arange(len(known))
-    last = np.append(starts[1:], len(known)) - 1
-    changes = np.concatenate(([False], known["first_epoch"][1:] != known["producer_epoch"][:-1]))
-    changes[starts] = False
-    data = np.maximum.reduceat(np.where(known["has_data"], place, -1), starts)
-    changed = np.maximum.reduceat(np.where(known["is_old"] | (changes & ~known["has_data"]), place, -1), starts)
-    marked = np.maximum.reduceat(np.where(known["has_marker"], place, -1), starts)
-    joined = known[starts].copy()
-    joined["producer_epoch"], joined["last_timestamp"] = known["producer_epoch"][last], known["last_timestamp"][last]
-    joined["has_data"], joined["last_sequence"] = data >= 0, known["last_sequence"][data]
-    joined["is_old"] = (changed >= data) & (changed >= 0)
-    joined["has_marker"], joined["coordinator_epoch"] = marked >= 0, known["coordinator_epoch"][marked]
-    return np.concatenate((joined, others))

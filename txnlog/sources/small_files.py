@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.listing import unreadable
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError, StoreError

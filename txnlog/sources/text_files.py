@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.listing import unreadable
 from txnlog.errors import StoreError
 from txnlog.format.batch import NOTHING_FOLLOWS

@@ -11,11 +11,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from txnlog.dump.inventory import AN_INDEX, FileKind
+from txnlog.dump.dump_file import AN_INDEX, FileKind
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.summary import SegmentSummary
-from txnlog.sources.text import OUT_OF_PLACE
+from txnlog.sources.text_entries import OUT_OF_PLACE
 
 ANOTHER_SEGMENT = "it has the starting offset of another segment"
 WITH_ENTRIES = frozenset({FileKind.PRODUCER_SNAPSHOT.value, FileKind.TRANSACTION_INDEX.value})

@@ -14,14 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.labelled import Flags, Lines
 from txnlog.errors import FormatError
 from txnlog.sources.summary import add_offsets
-from txnlog.sources.text import OutOfPlaceError, entry_batches, is_of_a_log
-from txnlog.sources.text_batches import TextBatches, batches, chunks
+from txnlog.sources.text_batches import batches
+from txnlog.sources.text_chunks import chunks
+from txnlog.sources.text_columns import TextBatches
+from txnlog.sources.text_entries import OutOfPlaceError, entry_batches, is_of_a_log
 from txnlog.sources.text_pieces import (
     ANOTHER_SEGMENT,
     WITH_ENTRIES,

@@ -21,7 +21,8 @@ from tests.file_rows import rows_below
 from tests.object_store import Store
 from tests.writer import NOW, batch, put, record, snapshot
 from txnlog.dump import object_store
-from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.object_store import BLOCK, FIRST_BLOCK
 from txnlog.dump.opener import dump_root, opened_segment, regular_file
 from txnlog.format.snapshot import ProducerSnapshotEntry

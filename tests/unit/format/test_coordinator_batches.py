@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.coordinator_writer import STATES, coordinator_key, coordinator_value
 from tests.writer import Bytes, batch, record
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TransactionState
 from txnlog.format.coordinator_batches import usual_records
 from txnlog.format.scan import Run, scan

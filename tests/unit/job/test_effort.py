@@ -10,7 +10,8 @@ from random import Random
 import cramjam
 import pytest
 
-from txnlog.dump.inventory import Inventory, inventory
+from txnlog.dump.dump_file import Inventory
+from txnlog.dump.inventory import inventory
 from txnlog.job.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows
 
 SEGMENT = "00000000000000000000.log"

@@ -11,7 +11,8 @@ import pytest
 from tests import golden
 from tests.file_rows import rows, values
 from tests.writer import checkpoint, put
-from txnlog.dump.inventory import DumpFile, inventory
+from txnlog.dump.dump_file import DumpFile
+from txnlog.dump.inventory import inventory
 from txnlog.sources.rows import CheckpointRow
 from txnlog.sources.small_files import entry_rows
 from txnlog.spark.schema import arrow_schema
