@@ -28,7 +28,7 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.inventory import inventory
 from txnlog.dump.local import LocalSegment
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.segments import Level, segment_batches
 from txnlog.sources.small_files import entry_rows
 

@@ -29,7 +29,6 @@ LOG_APPEND_TIME = 1 << 3
 TRANSACTIONAL = 1 << 4
 CONTROL = 1 << 5
 DELETE_HORIZON = 1 << 6
-KNOWN_ATTRIBUTES = 0x7F
 
 
 class RecordBatchHeader(NamedTuple):

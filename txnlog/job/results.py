@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 import txnlog
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator import producer_ids
-from txnlog.detection.copies import COPY
+from txnlog.detection.copies import COPY, LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.detection.proofs import CONTRADICTING
 from txnlog.job.latest_dump import as_of_range, input_digest, later_copies, options_text, write_snapshots
@@ -73,10 +73,7 @@ def _write_verdicts(store: Store, clusters: list[str], found: DataFrame, detecti
         .withColumn("as_of", instant(F.col("as_of")))
         .withColumn(
             "is_cut",
-            F.expr(
-                "coalesce(high_watermark > log_end_offset, false) OR snapshot_above_end IS NOT NULL"
-                " OR tail_producer_id IS NOT NULL OR longest_log_end_offset > log_end_offset"
-            ),
+            F.expr(f"coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL"),
         )
     )
     later = later_copies(store, clusters)

@@ -17,7 +17,7 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
-from txnlog.sources.coordinator import NULLS, decoded, state_batches
+from txnlog.sources.coordinator_states import NULLS, decoded, state_batches
 from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import frame_of, local_frame

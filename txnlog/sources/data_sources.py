@@ -15,7 +15,7 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.opener import opened_segment
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.dump_source import DumpSource, Readable, parts_of
 from txnlog.sources.evidence import EvidenceRow
 from txnlog.sources.files import dump_file_rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
-from txnlog.sources.coordinator import state_batches, states_of_run
+from txnlog.sources.coordinator_states import state_batches, states_of_run
 from txnlog.sources.evidence import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.groups import EARLIEST

@@ -20,8 +20,8 @@ from txnlog.dump_log.labelled import Lines
 from txnlog.errors import DumpError, FormatError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
-from txnlog.sources.coordinator import NULLS as NO_STATE
-from txnlog.sources.coordinator import state_batches, state_columns
+from txnlog.sources.coordinator_states import NULLS as NO_STATE
+from txnlog.sources.coordinator_states import state_batches, state_columns
 from txnlog.sources.rows import BatchRow, TransactionStateRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text_batches import batches
