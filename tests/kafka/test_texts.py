@@ -21,6 +21,7 @@ from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
 from txnlog.report.reading import rows
+from txnlog.sources.reading import evidence
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka
@@ -142,7 +143,8 @@ def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def file_rows(spark: SparkSession, dump: Path) -> list[dict[str, Any]]:
-    facts = facts_of(spark, DetectOptions(dump=str(dump), tables=""), inventory(dump))
+    listed = inventory(dump)
+    facts = facts_of(evidence(spark, listed), DetectOptions(dump=str(dump), tables=""), listed)
     return [row.asDict() for row in facts.dump_files.where("kind = 'segment'").collect()]
 
 
