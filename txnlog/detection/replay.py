@@ -11,7 +11,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.markers import IS_MARKER, MARKER_TYPE
 from txnlog.detection.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
@@ -61,39 +60,6 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
         transactions.join(F.broadcast(ends), [*KEY], "left")
         .withColumn("last_end", F.coalesce("last_marker", "ended"))
         .drop("ended")
-    )
-
-
-def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row per transaction that a marker ended in the chosen `copies` (`CompletedTxn`).
-
-    Columns of `KEY`; `start_offset` of its first batch; `marker` with its offset, type, epochs, time and place.
-    A marker with nothing open ends no transaction.
-    """
-    events = _events(batches, copies).unionByName(_seeds(snapshots, copies))
-    before = Window.partitionBy(*KEY).orderBy("base_offset", "is_seed").rowsBetween(Window.unboundedPreceding, -1)
-    is_marker = F.col("marker_type").isNotNull()
-    return (
-        events.withColumn("transaction", F.count_if(is_marker).over(before))
-        .groupBy(*KEY, "transaction")
-        .agg(
-            F.min(F.when(~is_marker, F.col("base_offset"))).alias("start_offset"),
-            F.max(F.when(is_marker, _marker())).alias("marker"),
-        )
-        .where("start_offset IS NOT NULL AND marker IS NOT NULL")
-        .drop("transaction")
-    )
-
-
-def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
-    data_or_marker = f"producer_id >= 0 AND is_transactional AND (NOT is_control OR {IS_MARKER})"
-    chosen = copies.select(*COPY)
-    return (
-        batches.where("crc_valid")
-        .where(data_or_marker)
-        .join(F.broadcast(chosen), [*COPY], "left_semi")
-        .withColumn("marker_type", F.expr(MARKER_TYPE))
-        .select(*KEY, *_EVENT, F.lit(False).alias("is_seed"))
     )
 
 
