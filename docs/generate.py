@@ -10,7 +10,7 @@ from pathlib import Path
 
 from txnlog.commands.command import EXIT_CODES
 from txnlog.commands.parser import parser
-from txnlog.detection.causes import ACTION_OF, SAYS
+from txnlog.detection.causes import Cause
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.format.structure import Field, fields
@@ -157,8 +157,8 @@ def verdicts_page() -> str:
 
 def _causes() -> Iterator[str]:
     yield "## The causes\n\n| cause | action | meaning |\n|---|---|---|"
-    for cause, says in SAYS.items():
-        yield f"| `{cause}` | `{ACTION_OF[cause]}` | {_cell(says)} |"
+    for cause in Cause:
+        yield f"| `{cause}` | `{cause.action}` | {_cell(cause.says)} |"
 
 
 def _rules() -> Iterator[str]:

@@ -20,10 +20,12 @@ from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
 from txnlog.detection.pipeline import Facts, detect
 from txnlog.detection.verdicts import Thresholds
-from txnlog.dump.inventory import DumpFile, Inventory, inventory
+from txnlog.dump.dump_file import DumpFile, Inventory
+from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
-from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource, TransactionStatesSource
+from txnlog.sources.data_sources import SOURCES, EvidenceSource, TransactionStatesSource
+from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.logs import LogFiles
 from txnlog.sources.rows import ReplayRow
 from txnlog.spark.schema import arrow_schema, spark_schema

@@ -17,7 +17,8 @@ from tests.replay_rows import replay_rows
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpSource, EvidenceSource
+from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource
+from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.rows import BatchRow
 from txnlog.spark.schema import spark_schema
 from txnlog.spark.settle import settled_together

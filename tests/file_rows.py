@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from tests.writer import segment
-from txnlog.dump import text_stream
-from txnlog.dump.inventory import DumpFile, inventory
-from txnlog.sources.data_sources import DumpSource, EvidenceSource, Task
+from txnlog.dump import text_parts
+from txnlog.dump.dump_file import DumpFile
+from txnlog.dump.inventory import inventory
+from txnlog.sources.data_sources import EvidenceSource
+from txnlog.sources.dump_source import DumpSource, Task
 from txnlog.sources.evidence import FILE, PIECES
-from txnlog.sources.files import dump_file_rows, rows_of_pieces
+from txnlog.sources.files import dump_file_rows
 from txnlog.sources.rows import DumpFileRow
+from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.schema import arrow_schema
 
 Row = dict[str, Any]
@@ -41,7 +44,7 @@ def rows_below(source: type[DumpSource], root: Path | str, **options: str) -> li
 def rows_in_parts(root: Path, split: int, **options: str) -> list[Row]:
     """The rows of files of a dump, of which texts are read in parts of about so many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_stream, "SPLIT", split)
+        patch.setattr(text_parts, "SPLIT", split)
         found = rows_below(EvidenceSource, root, **options)
     names = arrow_schema(DumpFileRow).names
     whole = [{name: row[name] for name in names} for row in found if row["fact"] == FILE]

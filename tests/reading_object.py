@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.opener import opened_segment
 from txnlog.sources.segments import Level, segment_batches
 

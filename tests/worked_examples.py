@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tests.detection_cases import Case, Found, detected
 from tests.quick_spark import QUICK
-from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.causes import Action, Cause
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.spark.session import session
 
@@ -203,7 +203,7 @@ def page(found: Found) -> str:
 def _of_action(found: Found, action: Action) -> Iterator[str]:
     yield f"## {action}\n"
     for each in EXAMPLES:
-        if ACTION_OF[each.cause] == action:
+        if each.cause.action == action:
             yield _section(found, each)
 
 

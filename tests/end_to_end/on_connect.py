@@ -28,6 +28,8 @@ readers = (
 )  # fmt: skip
 counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
 options = detect_options({"dump": dump, "tables": "unused"})
-found = detect(facts_of(spark, options, inventory(Path(dump))), Thresholds(), settled_together).transactions
+listed = inventory(Path(dump))
+facts = facts_of(reading.evidence(spark, listed), options, listed)
+found = detect(facts, Thresholds(), settled_together).transactions
 rows = found.select("topic", "partition", "producer_id", "start_offset", "cause", "action").collect()
 print(json.dumps({"session": type(spark).__module__, "counts": counts, "rows": [row.asDict() for row in rows]}))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.facts import facts_of
+from txnlog.sources import dump_source
+from txnlog.sources.reading import evidence
 from txnlog.spark.session import IS_SMALL
 from txnlog.spark.settle import Settled, settled_together
 
@@ -29,7 +32,6 @@ ended = "2023-11-14T23:13:21Z"
 # What the manifest states, in ms.
 AS_OF = 1_700_003_600_000
 BUSY, LATE, NEVER, ONGOING = 1000, 2000, 3000, 4000
-# More than is read in the driver.
 BATCHES = 80_000
 BEHIND = 6
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
@@ -124,12 +126,21 @@ def shuffles(frame: DataFrame) -> int:
     return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
 
 
+def several_tasks(read: Callable[[], DataFrame]) -> DataFrame:
+    """What one task reads is in one place: it is dealt out as that of a large dump."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dump_source, "FILES_PER_TASK", 1)
+        return read()
+
+
 @pytest.fixture(scope="module")
 def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
     root = tmp_path_factory.mktemp("skew")
     dump(root / "even", "even", [])
     dump(root / "skewed", "skewed", short_transactions())
-    facts = facts_of(adaptive, DetectOptions(dump=str(root), tables="", full=True), inventory(root))
+    listed = inventory(root)
+    read = several_tasks(lambda: evidence(adaptive, listed, full=True))
+    facts = facts_of(read, DetectOptions(dump=str(root), tables=""), listed)
     counted: list[int] = []
 
     def settle(*frames: DataFrame) -> list[Settled]:
@@ -137,7 +148,8 @@ def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
         return settled_together(*frames)
 
     verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
-    detection = detect(facts, Thresholds(), settle)
+    dealt = replace(facts, batches=lambda wanted: several_tasks(lambda: facts.batches(wanted)))
+    detection = detect(dealt, Thresholds(), settle)
     for row in detection.transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
         verdicts[row["cluster"]].add(tuple(row[name] for name in names))

@@ -18,7 +18,7 @@ from txnlog.tables.layout import TABLES
 SAMPLE = Path(__file__).parents[2] / "data" / "samples" / "kafka-4.3.0"
 # With eight tables; each further one may take three executions (created, written, and what Delta runs within that).
 EXECUTIONS, FOR_A_TABLE = 30, 3
-MESSAGES = 7_500
+MESSAGES = 8_000
 BEFORE = 8
 
 

@@ -24,12 +24,13 @@ from tests.writer import (
     record,
     segment,
 )
-from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.local import LocalSegment
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.coordinator import coordinator_states
-from txnlog.sources.files import aborted_transaction_rows, producer_snapshot_rows
+from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.segments import Level, segment_batches
+from txnlog.sources.small_files import entry_rows
 
 pytestmark = pytest.mark.kafka
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
@@ -122,8 +123,8 @@ def batches_of(file: DumpFile) -> Iterator[pa.RecordBatch]:
 
 KINDS: dict[FileKind, tuple[Callable[[DumpFile], Iterator[pa.RecordBatch]], Callable[[Row], Row]]] = {
     FileKind.SEGMENT: (batches_of, batch_by_kafka),
-    FileKind.PRODUCER_SNAPSHOT: (producer_snapshot_rows, entry_by_kafka),
-    FileKind.TRANSACTION_INDEX: (aborted_transaction_rows, aborted_by_kafka),
+    FileKind.PRODUCER_SNAPSHOT: (entry_rows, entry_by_kafka),
+    FileKind.TRANSACTION_INDEX: (entry_rows, aborted_by_kafka),
 }
 
 

@@ -28,6 +28,7 @@ from txnlog.live.facts import BROKER
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verify import verifications
 from txnlog.report.reading import rows
+from txnlog.sources.reading import evidence
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 
 pytestmark = pytest.mark.kafka
@@ -159,13 +160,13 @@ def test_a_consumer_gets_what_the_files_of_the_coordinators_have(judged: Judged,
     found, dump = coordinator_logs(live(judged)), inventory(judged.dump)
     partitions = int(judged.abort_run.cluster.settings["transaction.state.log.num.partitions"])
     assert (found.logs.keys(), found.unread) == (set(range(partitions)), {})
-    options = replace(options, coordinator_partitions=partitions)
+    options, read = replace(options, coordinator_partitions=partitions), evidence(spark, dump)
     rows_of = [
         {
             (row["coordinator_partition"], row["offset"]): row
             for row in map(Row.asDict, facts.transaction_states.collect())
         }
-        for facts in (facts_of(spark, options, dump), facts_of(spark, options, dump, coordinators=found))
+        for facts in (facts_of(read, options, dump), facts_of(read, options, dump, coordinators=found))
     ]
     copied, both = rows_of
     consumed = {place: row for place, row in both.items() if row["broker"] == BROKER}

@@ -22,7 +22,7 @@ from tests.kafka.judge import NEWEST, OLDEST, judged
 from txnlog.detection.copies import chosen_copies, partition_copies
 from txnlog.detection.impact import held_back
 from txnlog.detection.producers import producer_states
-from txnlog.detection.replay import ended_transactions, open_transactions
+from txnlog.detection.replay import open_transactions
 from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.sources import reading
 from txnlog.sources.rows import ReplayRow
@@ -92,7 +92,6 @@ class Replayed:
     """What our replay says of each partition, in the words of `judge/Replay.java`."""
 
     open: dict[int, list[list[Any]]]
-    ended: dict[int, list[list[Any]]]
     producers: dict[int, list[list[Any]]]
     stable_and_end: dict[int, tuple[int, int]]
 
@@ -100,7 +99,6 @@ class Replayed:
         stable, end = self.stable_and_end[partition]
         return {
             "open": sorted(self.open.get(partition, [])),
-            "ended": sorted(self.ended.get(partition, [])),
             "producers": sorted(self.producers.get(partition, [])),
             "last_stable_offset": stable,
             "log_end_offset": end,
@@ -109,7 +107,6 @@ class Replayed:
 
 def replayed(spark: SparkSession, dump: Path) -> Replayed:
     """Our replay of all partitions of a dump, by the way that the job takes."""
-    batches = reading.batches(spark, str(dump)).persist()
     snapshots = reading.producer_snapshots(spark, str(dump))
     files = settled(reading.dump_files(spark, str(dump)))
     unstated = ("CAST(NULL AS bigint) AS copy_started", "CAST(NULL AS bigint) AS copy_ended")
@@ -121,22 +118,14 @@ def replayed(spark: SparkSession, dump: Path) -> Replayed:
     ends = copies.join(stuck, "partition", "left").select(
         "partition", F.coalesce("last_stable_offset", "log_end_offset"), "log_end_offset"
     )
-    ended = ended_transactions(batches, snapshots, copies).select(
-        "partition",
-        "producer_id",
-        "start_offset",
-        "marker.base_offset",
-        F.expr("marker.marker_type = 'ABORT' AS is_aborted"),
-    )
     try:
         return Replayed(
             _by_partition(found.select("partition", "producer_id", "start_offset", "producer_epoch")),
-            _by_partition(ended),
             _by_partition(producer_states(runs, snapshots, copies, found).drop("cluster", "topic")),
             {row[0]: (row[1], row[2]) for row in ends.collect()},
         )
     finally:
-        batches.unpersist()
+        runs.unpersist()
 
 
 def _by_partition(frame: DataFrame) -> dict[int, list[list[Any]]]:
@@ -147,17 +136,15 @@ def _by_partition(frame: DataFrame) -> dict[int, list[list[Any]]]:
     return found
 
 
-def assert_same(
-    logs: list[Log], theirs: dict[int, Answer], ours: Replayed, except_for: frozenset[str] = frozenset()
-) -> None:
+def assert_same(logs: list[Log], theirs: dict[int, Answer], ours: Replayed) -> None:
     """Fails with the shortest logs of which the answers differ."""
     found = []
     for partition, answer in theirs.items():
         if "refused" in answer:
             continue
-        expected = {name: answer[name] for name in set(ours.answer(partition)) - except_for}
+        expected = {name: answer[name] for name in ours.answer(partition)}
         expected = {name: sorted(value) if isinstance(value, list) else value for name, value in expected.items()}
-        got = {name: value for name, value in ours.answer(partition).items() if name not in except_for}
+        got = ours.answer(partition)
         if got != expected:
             found.append(f"{partition}\n{logs[partition]}\nKafka: {expected}\nours: {got}")
     assert not found, f"{len(found)} differ\n\n" + "\n\n".join(sorted(found, key=len)[:3])
@@ -190,7 +177,6 @@ def test_every_log_leaves_what_it_leaves_in_kafka(
 ) -> None:
     assert_few_refused(kafkas_answers)
     assert sum(bool(answer.get("open")) for answer in kafkas_answers.values()) > COUNT / 3
-    assert sum(bool(answer.get("ended")) for answer in kafkas_answers.values()) > COUNT / 3
     assert_same(logs, kafkas_answers, replayed(spark, dumps.ours))
 
 
@@ -229,8 +215,7 @@ def test_a_log_that_lost_its_start_is_continued_from_its_snapshot(
     spark: SparkSession, logs: list[Log], dumps: Dumps
 ) -> None:
     assert cut(dumps) > COUNT / 20
-    # Kafka replays from the snapshot on only: it does not see again what had ended before.
     theirs, ours = answers(NEWEST, dumps.cut, "load"), replayed(spark, dumps.cut)
-    assert_same(logs, theirs, ours, frozenset({"ended"}))
+    assert_same(logs, theirs, ours)
     open_in_kafka = [(start, answer) for answer in theirs.values() for _, start, _ in answer.get("open", [])]
     assert any(start < answer["last_stable_offset"] for start, answer in open_in_kafka)

@@ -14,12 +14,14 @@ from tests.benchmarks.segments import Layout, write_segment
 from tests.benchmarks.text import printed
 from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
-from txnlog.dump.inventory import FileKind, inventory
-from txnlog.dump.text_stream import SPLIT, parts
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
+from txnlog.dump.text_parts import SPLIT, parts
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
 from txnlog.report.reading import rows
+from txnlog.sources.reading import evidence
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka
@@ -142,7 +144,8 @@ def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def file_rows(spark: SparkSession, dump: Path) -> list[dict[str, Any]]:
-    facts = facts_of(spark, DetectOptions(dump=str(dump), tables=""), inventory(dump))
+    listed = inventory(dump)
+    facts = facts_of(evidence(spark, listed), DetectOptions(dump=str(dump), tables=""), listed)
     return [row.asDict() for row in facts.dump_files.where("kind = 'segment'").collect()]
 
 

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.markers import IS_MARKER, MARKER_TYPE
 from txnlog.detection.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
@@ -87,39 +86,6 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     ends = summed(ended, KEY, f"max({_MARKER}) AS ended")
     return transactions.join(ends, [*KEY], "left").selectExpr(
         "* EXCEPT (ended)", "coalesce(last_marker, ended) AS last_end"
-    )
-
-
-def ended_transactions(batches: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row per transaction that a marker ended in the chosen `copies` (`CompletedTxn`).
-
-    Columns of `KEY`; `start_offset` of its first batch; `marker` with its offset, type, epochs, time and place.
-    A marker with nothing open ends no transaction.
-    """
-    before = f"OVER ({_OF_PRODUCER} ORDER BY base_offset, is_seed ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    events = _events(batches, copies).unionByName(_seeds(snapshots, copies))
-    return (
-        summed(
-            events.selectExpr("*", f"count_if(marker_type IS NOT NULL) {before} AS transaction"),
-            (*KEY, "transaction"),
-            "min(if(marker_type IS NULL, base_offset, NULL)) AS start_offset",
-            f"max(if(marker_type IS NOT NULL, {_MARKER}, NULL)) AS marker",
-        )
-        .where("start_offset IS NOT NULL AND marker IS NOT NULL")
-        .drop("transaction")
-    )
-
-
-def _events(batches: DataFrame, copies: DataFrame) -> DataFrame:
-    data_or_marker = f"producer_id >= 0 AND is_transactional AND (NOT is_control OR {IS_MARKER})"
-    return (
-        batches.where(f"crc_valid AND {data_or_marker}")
-        .join(copies, [*COPY], "left_semi")
-        .selectExpr(
-            *("base_offset", "producer_epoch", "coordinator_epoch", "max_timestamp", "file", "position", *KEY),
-            f"{MARKER_TYPE} AS marker_type",
-            "false AS is_seed",
-        )
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.causes import Action, Cause
 from txnlog.detection.proofs import (
     AS_OF_IS_PLAUSIBLE,
     IS_LATE,
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
     @property
     def action(self) -> Action:
         """What to do."""
-        return ACTION_OF[self.cause]
+        return self.cause.action
 
 
 # What an abort needs, in this order: the copy, its age, the coordinators, and that no commit can own the data.

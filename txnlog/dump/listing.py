@@ -19,13 +19,17 @@ UNKNOWN_TIME = 0
 
 
 class Entry(NamedTuple):
-    """A file in a folder; `modified_ms` is 0 where nobody knows it. `trouble` says why it cannot be read."""
+    """A file in a folder; `modified_ms` is 0 where nobody knows it.
+
+    `trouble` says why it cannot be read; `is_special` that this is because it is a link, a pipe, a socket or a device.
+    """
 
     path: str
     name: str
     size: int
     modified_ms: int
     trouble: str | None = None
+    is_special: bool = False
 
 
 class Folder(NamedTuple):
@@ -64,13 +68,10 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
     except OSError as error:
         return Entry(entry.path, entry.name, 0, UNKNOWN_TIME, unreadable(error))
     modified_ms = UNKNOWN_TIME if entry.path.startswith(WITHOUT_FILE_TIMES) else status.st_mtime_ns // 1_000_000
-    return Entry(entry.path, entry.name, status.st_size, modified_ms, _special(status.st_mode))
-
-
-def _special(mode: int) -> str | None:
-    if stat.S_ISLNK(mode):
-        return LINK
-    return None if stat.S_ISREG(mode) else NO_FILE
+    if stat.S_ISREG(status.st_mode):
+        return Entry(entry.path, entry.name, status.st_size, modified_ms)
+    trouble = LINK if stat.S_ISLNK(status.st_mode) else NO_FILE
+    return Entry(entry.path, entry.name, status.st_size, modified_ms, trouble, is_special=True)
 
 
 def unreadable(error: Exception) -> str:

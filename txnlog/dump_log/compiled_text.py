@@ -1,4 +1,4 @@
-"""Lines of one layout as numbers, by compiled code. It needs numba and is imported only where that is worth it.
+"""Lines of one layout as numbers, by compiled code. Imported by `txnlog.format.twins` only.
 
 A layout is the texts between the numbers. A line has it if it is those texts, byte for byte, with a number in each gap.
 """
@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from txnlog.format.kept import compiled
+from txnlog.format.twins import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]

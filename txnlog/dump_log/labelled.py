@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from txnlog.format.twins import Twin
 
 LINE_FEED = 10
 DIGITS = b"0123456789-"
@@ -37,7 +39,6 @@ EXTREMES = re.compile(rb"(?<![\d-])%d(?!\d)|%d(?!\d)" % (LARGEST, SMALLEST))
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-WithLayout = Callable[[npt.NDArray[np.uint8], Integers, Integers, Sequence[bytes]], tuple[Integers, Integers]]
 
 
 class Labelled(NamedTuple):
@@ -56,28 +57,7 @@ class Layout(NamedTuple):
     counts: tuple[int, ...]
 
 
-class _Pace:
-    """When to compile: not before so much text was read that it pays."""
-
-    def __init__(self) -> None:
-        self._read = 0
-
-    def compiled(self, size: int) -> WithLayout | None:
-        """What tells lines of a layout, now that lines of so many bytes are to be read; None to do without."""
-        self._read += size
-        return _with_layout() if self._read > WORTH_COMPILING else None
-
-
-_pace = _Pace()
-
-
-@cache
-def _with_layout() -> WithLayout | None:
-    try:
-        from txnlog.dump_log.compiled_text import with_layout
-    except ImportError:
-        return None
-    return with_layout
+_twin = Twin("txnlog.dump_log.compiled_text", "with_layout", WORTH_COMPILING)
 
 
 class Lines:
@@ -138,7 +118,7 @@ class Lines:
     def _compiled(self, wanted: Integers, skip: int) -> list[Labelled] | None:
         """By compiled code, or None where it may not pay, or may differ: a line that is not sound, layouts alike."""
         starts, ends = self.starts[wanted] + skip, self.ends[wanted]
-        with_layout = _pace.compiled(int((ends - starts).sum()))
+        with_layout = _twin.after(int((ends - starts).sum()))
         if with_layout is None:
             return None
         found: dict[bytes, Labelled] = {}

@@ -6,9 +6,12 @@ Everything txnlog needs of a topic partition is in these 61 bytes, which are nev
 
 from __future__ import annotations
 
+import functools
+import operator
 import struct
 import zlib
-from typing import Annotated, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
 import fastcrc
 
@@ -26,7 +29,6 @@ LOG_APPEND_TIME = 1 << 3
 TRANSACTIONAL = 1 << 4
 CONTROL = 1 << 5
 DELETE_HORIZON = 1 << 6
-KNOWN_ATTRIBUTES = 0x7F
 
 
 class RecordBatchHeader(NamedTuple):
@@ -107,13 +109,23 @@ def legacy_header(message: memoryview) -> RecordBatchHeader:
     )
 
 
+# What Kafka could have written: the parts that no checksum covers, and cheap bounds; from and to, both included.
+PLAUSIBLE = {
+    "magic": (2, 2),
+    "batch_length": (SMALLEST_BATCH_LENGTH, 2**31 - 1),
+    "base_offset": (0, TOO_LARGE_OFFSET - 1),
+    "last_offset_delta": (0, 2**31 - 1),
+    "record_count": (0, 2**31 - 1),
+    "producer_id": (NO_PRODUCER_ID, 2**63 - 1),
+}
+
+
 def is_plausible(header: RecordBatchHeader) -> bool:
-    """Whether Kafka could have written these values: the parts that no checksum covers, and cheap bounds."""
-    return (
-        header.magic == 2
-        and header.batch_length >= SMALLEST_BATCH_LENGTH
-        and 0 <= header.base_offset < TOO_LARGE_OFFSET
-        and header.last_offset_delta >= 0
-        and header.record_count >= 0
-        and header.producer_id >= NO_PRODUCER_ID
-    )
+    """Whether Kafka could have written these values."""
+    return bool(are_plausible(header._asdict().__getitem__))
+
+
+def are_plausible(column: Callable[[str], Any]) -> Any:
+    """The same of many headers at once, by the columns that have their fields."""
+    values = [(column(name), bounds) for name, bounds in PLAUSIBLE.items()]
+    return functools.reduce(operator.and_, ((value >= least) & (value <= most) for value, (least, most) in values))

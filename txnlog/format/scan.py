@@ -142,15 +142,7 @@ def _chain(window: memoryview) -> _Chain:
 
 def _validity(window: memoryview, steps: Steps) -> npt.NDArray[np.bool_]:
     headers = steps.headers
-    valid: npt.NDArray[np.bool_] = (
-        (steps.crcs == headers["crc"])
-        & (headers["magic"] == 2)
-        & (headers["base_offset"] >= 0)
-        & (headers["base_offset"] < wire.TOO_LARGE_OFFSET)
-        & (headers["last_offset_delta"] >= 0)
-        & (headers["record_count"] >= 0)
-        & (headers["producer_id"] >= wire.NO_PRODUCER_ID)
-    )
+    valid: npt.NDArray[np.bool_] = (steps.crcs == headers["crc"]) & wire.are_plausible(headers.__getitem__)
     for index in np.flatnonzero((headers["magic"] == 0) | (headers["magic"] == 1)):
         message = window[steps.starts[index] : steps.ends[index]]
         valid[index] = wire.crc_of_legacy(message) == headers["crc"][index] and headers["base_offset"][index] >= 0

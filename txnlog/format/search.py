@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_POSITION, MAGIC_POSITION
 from txnlog.format.checksum import Segment, crc_of_range, valid_length_at
+from txnlog.format.structure import numpy_dtype
 
 WINDOW = 1 << 20
 # The first window is small and each next one twice as large: most searches end after a batch or two.
@@ -20,6 +22,13 @@ LOOK_AHEAD = 1 << 20
 # Checksum work of all finds in one segment, as a multiple of its size: bytes made to look like a batch at every
 # position would otherwise cost the square of the size.
 BUDGET = 8
+
+_FIELDS: Mapping[str, Any] = numpy_dtype(wire.RecordBatchHeader).fields or {}
+# Where a byte below 0x80 stands: the first of a number that is not negative, and the second of the attributes.
+_NOT_NEGATIVE = (
+    wire.CHECKED_FROM + 1,
+    *(_FIELDS[name][1] for name, (least, _) in wire.PLAUSIBLE.items() if least >= 0 and name != "magic"),
+)
 
 
 class _Budget:
@@ -90,8 +99,8 @@ class Search:
             count = len(window) - HEADER_SIZE + 1
             plausible = window[MAGIC_POSITION : MAGIC_POSITION + count] == 2
             plausible &= window[wire.CHECKED_FROM : wire.CHECKED_FROM + count] == 0
-            for position_of_sign in (0, LENGTH_POSITION, 22, 23, 57):
-                plausible &= window[position_of_sign : position_of_sign + count] < 0x80
+            for position in _NOT_NEGATIVE:
+                plausible &= window[position : position + count] < 0x80
             for place in np.flatnonzero(plausible[:size]):
                 yield start + int(place)
             start, size = start + size, min(2 * size, WINDOW)

@@ -12,6 +12,7 @@ import numpy as np
 from txnlog.format import batch as wire
 from txnlog.format.batch import CHECKED_FROM, LENGTH_END, LENGTH_POSITION, MAGIC_POSITION
 from txnlog.format.headers import NAMES, Headers, Integers, Places
+from txnlog.format.twins import Twin
 
 # Python takes about as long for so many batches as it takes to load the compiled walk.
 ENOUGH = 1 << 19
@@ -39,22 +40,18 @@ Walk = Callable[[memoryview], Steps]
 
 
 class Walker:
-    """Walks in Python until so many small batches have come by that it pays to compile the walk, if it can be."""
+    """Walks in Python until so many small batches have come by that its twin pays."""
 
     def __init__(self, enough: int = ENOUGH) -> None:
-        self._ahead = enough
-        self._compiled: Walk | None = None
-        self._are_small = False
+        self._twin = Twin("txnlog.format.compiled_walk", "walk", enough)
+        # Those of the window before, if they were small.
+        self._small_batches = 0
 
     def __call__(self, window: memoryview) -> Steps:
         """The batches from the start of a window on."""
-        walk = self._compiled if self._compiled and self._are_small else walk_in_python
-        steps = walk(window)
-        self._are_small = len(steps.starts) * SMALL > len(window)
-        if self._ahead > 0 and self._are_small:
-            self._ahead -= len(steps.starts)
-            if self._ahead <= 0:
-                self._compiled = compiled_walk()
+        put = self._twin.after(self._small_batches)
+        steps = walk_with(put)(window) if put and self._small_batches else walk_in_python(window)
+        self._small_batches = len(steps.starts) if len(steps.starts) * SMALL > len(window) else 0
         return steps
 
 
@@ -86,17 +83,8 @@ def _frames(window: memoryview) -> tuple[Places, Places]:
     return starts[:whole], ends[:whole]
 
 
-def compiled_walk() -> Walk | None:
-    """The same as `walk_in_python`, compiled; None where numba is not installed."""
-    try:
-        from txnlog.format import compiled
-    except ImportError:
-        return None
-    return walk_with(compiled.walk)
-
-
 def walk_with(put: Callable[..., int]) -> Walk:
-    """A walk by a function like `txnlog.format.compiled.walk`."""
+    """A walk by a function like `txnlog.format.compiled_walk.walk`."""
 
     def walk(window: memoryview) -> Steps:
         most = min(len(window) // (LENGTH_END + wire.SMALLEST_LEGACY_LENGTH) + 1, AT_ONCE)

@@ -1,11 +1,10 @@
-"""How much of a dump there is to read, and how much of that reaches Spark: each has a Spark that is quick with it."""
+"""Which settings of a local Spark suit a dump: those for few rows or those for many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from txnlog.dump.address import is_address
-from txnlog.dump.inventory import DumpFile, FileKind, Inventory
+from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 # Up to here to plan takes longer than to compute.
@@ -21,14 +20,6 @@ def is_few_rows(dump: Inventory) -> bool:
     """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
     rows = (file for file in dump.files if _is_row_by_row(file))
     return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= SMALL
-
-
-def is_read_by_driver(dump: Inventory) -> bool:
-    """Whether the driver reads it while Spark starts: it is done before workers would have begun, or soon after.
-
-    An object store gives several workers more than one.
-    """
-    return is_few_rows(dump) and (not is_address(dump.root) or _size(dump.files) <= SMALL)
 
 
 def _is_row_by_row(file: DumpFile) -> bool:

@@ -12,17 +12,14 @@ from pyspark.sql import functions as F
 
 from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Facts
-from txnlog.dump.inventory import Inventory, LogDir
-from txnlog.dump.text_stream import may_be_split
-from txnlog.job.ahead import Rows
-from txnlog.job.effort import is_few_rows, is_read_by_driver
+from txnlog.dump.dump_file import Inventory, LogDir
+from txnlog.dump.text_parts import may_be_split
 from txnlog.sources import reading
-from txnlog.sources.evidence import FILE, OF_REPLAY, PIECES, STATES, EvidenceRow
-from txnlog.sources.files import rows_of_pieces
+from txnlog.sources.evidence import ABORTED, CHECKPOINTS, FILE, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
+from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.schema import arrow_schema, spark_schema
-from txnlog.spark.session import is_small
-from txnlog.spark.settle import frame_of, local_frame
+from txnlog.spark.settle import local_frame
 
 if TYPE_CHECKING:
     from txnlog.live.coordinators import CoordinatorLogs
@@ -42,42 +39,27 @@ LOG_DIR_SCHEMA = pa.schema(
 )
 
 
-def _as_it_is(frame: DataFrame) -> DataFrame:
-    return frame
-
-
 def facts_of(
-    spark: SparkSession,
-    options: DetectOptions,
-    dump: Inventory,
-    keep: Callable[[DataFrame], DataFrame] = _as_it_is,
-    coordinators: CoordinatorLogs | None = None,
-    listing: str | None = None,
-    ahead: Rows | None = None,
+    evidence: DataFrame, options: DetectOptions, dump: Inventory, coordinators: CoordinatorLogs | None = None
 ) -> Facts:
-    """The facts of a dump, with coordinators' logs of the running cluster if given, and nothing of earlier runs.
+    """The facts of a dump by its evidence (`txnlog.sources.reading`), which should be kept, as all of them are of it.
 
-    `keep` gives back a frame that is not computed twice. In a session of txnlog's own for few rows the driver reads
-    by itself: to start workers takes longer. `ahead` are the rows of the evidence if it has begun already.
+    With coordinators' logs of the running cluster if given, and nothing of earlier runs.
     """
-    has_few_rows = is_small(spark) and is_few_rows(dump)
-    is_here = has_few_rows and is_read_by_driver(dump)
-    shared = what_is_read(options, listing)
-    of_batches, of_rows = {"on_driver": int(is_here), **shared}, {"on_driver": int(has_few_rows), **shared}
-    if ahead is not None:
-        evidence = frame_of(spark, ahead.result(), arrow_schema(EvidenceRow))
-    else:
-        evidence = reading.evidence(spark, options.dump, options.full, **of_batches)
-        evidence = evidence if is_here else keep(evidence)
-    facts = Facts(
+    spark = evidence.sparkSession
+
+    def entries(fact: str) -> DataFrame:
         # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
+        return evidence.where(F.col("fact") == fact).select(f"{fact}.*")
+
+    facts = Facts(
         runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
-        batches=_batches_of(spark, options, of_batches),
+        batches=_batches_of(spark, dump),
         dump_files=_dump_files(evidence, dump),
-        transaction_states=evidence.where(f"fact = '{STATES}'").select("state.*"),
-        producer_snapshots=reading.producer_snapshots(spark, options.dump, **of_rows),
-        aborted_transactions=reading.aborted_transactions(spark, options.dump, **of_rows),
-        checkpoints=reading.checkpoints(spark, options.dump, **of_rows),
+        transaction_states=entries(STATES),
+        producer_snapshots=entries(SNAPSHOTS),
+        aborted_transactions=entries(ABORTED),
+        checkpoints=entries(CHECKPOINTS),
         log_dirs=_log_dirs(spark, dump.log_dirs, options),
     )
     if coordinators is None:
@@ -90,15 +72,6 @@ def facts_of(
     )
 
 
-def what_is_read(options: DetectOptions, listing: str | None = None) -> dict[str, str | int | None]:
-    """The options of every data source (`txnlog.sources.reading`); `listing` is that of the dump (`shared_listing`)."""
-    return {
-        "cluster": options.cluster,
-        "topic_partition": options.topic_partition,
-        "listing": listing,
-    }
-
-
 def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
     """A row for each file; those of long texts are put together of what several tasks have read."""
     names = spark_schema(DumpFileRow).names
@@ -109,9 +82,7 @@ def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
     return rows.unionAll(local_frame(evidence.sparkSession, rows_of_pieces(pieces), arrow_schema(DumpFileRow)))
 
 
-def _batches_of(
-    spark: SparkSession, options: DetectOptions, shared: dict[str, Any]
-) -> Callable[[Collection[Mapping[str, Any]]], DataFrame]:
+def _batches_of(spark: SparkSession, dump: Inventory) -> Callable[[Collection[Mapping[str, Any]]], DataFrame]:
     """The transactional batches of some open transactions' producers: they are few, and so is what is read."""
 
     def batches(found: Collection[Mapping[str, Any]]) -> DataFrame:
@@ -121,11 +92,10 @@ def _batches_of(
         producers = sorted({row["producer_id"] for row in found})
         return reading.batches(
             spark,
-            options.dump,
+            dump,
             level="transactional",
             partitions=",".join(partitions),
             producers=",".join(map(str, producers)),
-            **shared,
         )
 
     return batches

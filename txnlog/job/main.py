@@ -18,20 +18,19 @@ from txnlog.config import DetectOptions
 from txnlog.detection.pipeline import Detection, Facts, detect
 from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.address import is_address
-from txnlog.dump.inventory import Inventory, inventory
+from txnlog.dump.dump_file import Inventory
+from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.opener import dump_root
-from txnlog.dump.shared_listing import shared_listing
 from txnlog.errors import DumpError, TableError
-from txnlog.job.ahead import Rows, reading_ahead
-from txnlog.job.effort import is_few_rows, is_read_by_driver
-from txnlog.job.facts import facts_of, what_is_read
+from txnlog.job.effort import is_few_rows
+from txnlog.job.facts import facts_of
 from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
 from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
+from txnlog.sources.reading import evidence
 from txnlog.sources.text import check_partition
-from txnlog.spark.session import starts_here
 from txnlog.spark.settle import settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS
 from txnlog.tables.layout import (
@@ -71,23 +70,22 @@ def run_in(
     """As `run`. `start` gives the session when it is known whether few rows of the dump reach Spark."""
     steps, started = Steps(announce), datetime.now(UTC)
     options, dump, coordinators = _prepared(options, steps)
-    with shared_listing(dump) as listing, _begun(options, dump, listing) as ahead:
-        with steps.step("start Spark"):
-            spark = start(is_few_rows(dump))
-        store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
-        with ExitStack() as writing, _keeping(spark) as keep:
-            with steps.step("open the tables"):
-                _open_tables(store, writing)
-            with steps.step("read and replay"):
-                found = facts_of(spark, options, dump, keep, coordinators, listing, ahead)
-                facts = _with_memory(found, store, clusters)
-                detection = detect(facts, _thresholds(options), settled_together, options.as_of)
-                _check_times(options, detection)
-                _check_coordinators(options, detection)
-            # What is written depends on what is there: no other job may come in between.
-            if not store.has_new_tables:
-                writing.enter_context(only_writer(store.root))
-            runs = write_results(store, options, clusters, facts, detection, started, steps)
+    with steps.step("start Spark"):
+        spark = start(is_few_rows(dump))
+    store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
+    with ExitStack() as writing, _keeping(spark) as keep:
+        read = keep(evidence(spark, dump, options.full))
+        with steps.step("open the tables"):
+            _open_tables(store, writing)
+        with steps.step("read and replay"):
+            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters)
+            detection = detect(facts, _thresholds(options), settled_together, options.as_of)
+            _check_times(options, detection)
+            _check_coordinators(options, detection)
+        # What is written depends on what is there: no other job may come in between.
+        if not store.has_new_tables:
+            writing.enter_context(only_writer(store.root))
+        runs = write_results(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
             metrics.write(_figures(store, clusters, runs), Path(options.metrics))
@@ -113,16 +111,6 @@ def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inve
     with steps.step("ask the cluster"):
         complete, coordinators = _asked(options, dump)
         return complete, _listed(complete), coordinators
-
-
-@contextmanager
-def _begun(options: DetectOptions, dump: Inventory, listing: str) -> Iterator[Rows | None]:
-    """The evidence, which is being read while Spark starts; None where that is for Spark to do."""
-    if not (starts_here() and is_read_by_driver(dump)):
-        yield None
-        return
-    with reading_ahead(options.dump, options.full, **what_is_read(options, listing)) as rows:
-        yield rows
 
 
 def _listed(options: DetectOptions) -> Inventory:

@@ -10,14 +10,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from txnlog.detection.pipeline import Facts
-from txnlog.dump.inventory import FileKind, LogDir
+from txnlog.dump.dump_file import FileKind, LogDir
 from txnlog.dump.manifest import CopyTime
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.record import Record
 from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
-from txnlog.sources.coordinator import NULLS, decoded, state_batches
+from txnlog.sources.coordinator_states import NULLS, decoded, state_batches
 from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import frame_of, local_frame

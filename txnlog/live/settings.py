@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from txnlog.config import DetectOptions
-from txnlog.dump.inventory import UNNAMED, Inventory
+from txnlog.dump.dump_file import Inventory
+from txnlog.dump.log_dirs import UNNAMED
 from txnlog.errors import ClusterError, OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.live.client_properties import client_settings

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from txnlog.dump.inventory import NOT_READ
+from txnlog.dump.dump_file import FileKind
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.advice import urgency
 from txnlog.report.reading import rows
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 # Rows of a table by an SQL condition that both delta-rs and Spark understand.
 Reader = Callable[[Table, str], list[Row]]
-COORDINATORS = "topic = '__transaction_state' AND kind = 'segment'"
+COORDINATORS = f"topic = '{TRANSACTION_STATE}' AND kind = '{FileKind.SEGMENT}'"
 
 
 class Partition(NamedTuple):
@@ -119,7 +120,7 @@ def _contents(read: Reader) -> Contents:
         sorted(_within(opened, latest), key=_place),
         sorted(_within(opened, before), key=_place),
         sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
-        [file for file in files if file["topic"] == "__transaction_state" and file["kind"] == "segment"],
+        [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
     )
 
 
@@ -144,7 +145,7 @@ def _within(found: list[Row], nights: dict[str, Row]) -> Iterable[Row]:
 
 def _is_trouble(file: Row) -> bool:
     """Files that do not belong in a dump are not a problem: txnlog skips them on purpose."""
-    return bool(file["bytes_damaged"]) or file["problem"] not in (None, NOT_READ)
+    return bool(file["bytes_damaged"]) or (file["problem"] is not None and file["kind"] != FileKind.OTHER)
 
 
 def _place(row: Row) -> tuple[Any, ...]:

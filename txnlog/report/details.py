@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from txnlog.report import timeline
 from txnlog.report.abort_list import command, word
-from txnlog.report.advice import ADVICE, CAUSES
+from txnlog.report.advice import ADVICE, meaning
 from txnlog.report.contents import Contents, Row, Standstill, hangs
 from txnlog.report.output import printable
 
@@ -29,7 +29,7 @@ def detail(tables: Contents, standstill: Standstill, place: int, figures: dict[s
         "partition": standstill.partition,
         "first": first,
         "advice": ADVICE.get(first["action"], ""),
-        "meaning": CAUSES.get(first["cause"], ""),
+        "meaning": meaning(first["cause"]),
         "hanging": len(standstill.hanging),
         "open": len(standstill.transactions),
         "rows": [_row(row) for row in standstill.transactions[:MOST_ROWS]],

@@ -10,7 +10,7 @@ from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.abort_list import command
-from txnlog.report.causes import ACTIONS, CAUSES
+from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
 from txnlog.report.reading import rows, text_literal
 from txnlog.report.transactions import states
@@ -77,19 +77,19 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Story:
-    text, action = CAUSES[Cause(row["cause"])], Action(row["action"])
+    cause, action = Cause[row["cause"]], Action(row["action"])
     state = _state(root, row)
     events = [*_in_partition(row), *_by_coordinator(row, state), *_by_dumps(root, row, sightings)]
     return Story(
         row,
         _who(row, state),
         _in_order(events),
-        f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {text.story}",
+        f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.story}",
         list(_rests_on(row)),
-        ACTIONS[action].format(**_amounts(row)),
+        COSTS[action].format(**_amounts(row)),
         command(row) if action is Action.ABORT else None,
         _held_back(row),
-        text.prevention,
+        cause.prevention,
     )
 
 

@@ -20,7 +20,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 import txnlog
-from txnlog.detection.causes import ACTION_OF, Action
+from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_list import is_judged_by_proofs
 from txnlog.report.find_hanging import of_latest_run
@@ -121,7 +121,7 @@ class _Collector(Collector):
     def _by_cause(self) -> Iterator[GaugeMetricFamily]:
         late = (row for row in self._found.open_transactions if row["late"] is not False)
         counts = Counter[Labels]((row["cluster"], row["cause"], row["action"]) for row in late)
-        usual = [(run["cluster"], *pair) for run in self._found.runs for pair in ACTION_OF.items()]
+        usual = [(run["cluster"], cause, cause.action) for run in self._found.runs for cause in Cause]
         yield _gauge(
             "late_transactions",
             "Open transactions that are late, or of which the age cannot be known.",

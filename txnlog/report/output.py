@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,10 +36,10 @@ def printable(value: Any) -> str:
     )
 
 
-def counted(number: int, one: str) -> str:
-    """A number of things: `1 batch`, `2 batches`."""
+def counted(number: int, one: str, shown: Callable[[int], str] = str) -> str:
+    """A number of things: `1 batch`, `2 batches`; `shown` writes the number."""
     many = f"{one}es" if one.endswith("ch") else f"{one}s"
-    return f"{number} {one if number == 1 else many}"
+    return f"{shown(number)} {one if number == 1 else many}"
 
 
 def _escaped(character: str) -> str:

@@ -11,9 +11,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import txnlog
+from txnlog.detection.causes import Cause
 from txnlog.errors import SetupError
 from txnlog.report import coverage, nights, overview, page_tables, words
-from txnlog.report.advice import ADVICE, CAUSES, urgency
+from txnlog.report.advice import ADVICE, urgency
 from txnlog.report.contents import Contents, Standstill
 from txnlog.report.details import detail
 from txnlog.report.output import printable
@@ -104,7 +105,7 @@ def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str
         "plan": _plan(standstills),
         "clusters": [_cluster(night, standstills) for night in tables.latest.values()],
         "causes": overview.by_cause(tables),
-        "meanings": CAUSES,
+        "meanings": {cause.value: cause.says for cause in Cause},
         "details": details,
         "undetailed": max(0, len(standstills) - DETAILED),
         "compared": _compared(tables, figures),

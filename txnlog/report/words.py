@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from txnlog.report import output
 from txnlog.report.output import printable
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
@@ -16,8 +17,8 @@ def number(value: int | None) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """`1 record`, `12 records`."""
-    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
+    """`1 record`, `12 345 records`, with the number for a page."""
+    return output.counted(value, noun, number)
 
 
 def lasting(milliseconds: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile
+from txnlog.dump.dump_file import DumpFile
 from txnlog.spark.schema import arrow_schema
 
 ROWS_PER_BATCH = 32_768

@@ -5,32 +5,22 @@ They yield Arrow batches, list the dump on the driver and read it on the executo
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
-from txnlog.dump.inventory import DumpFile, FileKind, Inventory, inventory
-from txnlog.dump.opener import dump_root, opened_segment
-from txnlog.dump.shared_listing import listed
-from txnlog.dump.text_stream import parts
-from txnlog.dump_log.dump_text import topic_partition as named_partition
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.opener import opened_segment
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.coordinator_states import coordinator_states
+from txnlog.sources.dump_source import DumpSource, Readable, parts_of
 from txnlog.sources.evidence import EvidenceRow
-from txnlog.sources.files import (
-    aborted_transaction_rows,
-    checkpoint_rows,
-    dump_file_rows,
-    producer_snapshot_rows,
-)
-from txnlog.sources.logs import LogFiles, evidence, logs
+from txnlog.sources.files import dump_file_rows
+from txnlog.sources.log_evidence import evidence
+from txnlog.sources.logs import LogFiles, logs
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     BatchRow,
@@ -40,137 +30,9 @@ from txnlog.sources.rows import (
     TransactionStateRow,
 )
 from txnlog.sources.segments import Level, segment_batches
-from txnlog.sources.text import text_aborted, text_batches, text_snapshots, text_states
-from txnlog.spark.schema import spark_schema
-
-BYTES_PER_TASK = 256 << 20
-FILES_PER_TASK = 2_000
-# A byte of a text takes longer than one of a segment.
-WEIGHT_OF_TEXT = 4
-
-
-class Readable(Protocol):
-    """What a task reads: a file, or some that are read together."""
-
-    @property
-    def weight(self) -> int:
-        """About how many bytes."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it is the output of `kafka-dump-log.sh`."""
-
-
-@dataclass
-class Task(InputPartition):
-    """What one task reads."""
-
-    files: list[Any]
-
-
-class _Reader(DataSourceReader):
-    """Lists a dump, deals its files out to tasks, reads them."""
-
-    def __init__(self, source: DumpSource) -> None:
-        self._source = source
-
-    def partitions(self) -> list[InputPartition]:
-        return list(tasks(self._source.readable()))
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # An empty list of partitions still calls this once, with a stand-in.
-        if isinstance(partition, Task):
-            yield from self._source.rows(partition.files)
-
-
-def tasks(files: Sequence[Readable]) -> Iterator[Task]:
-    """Files in groups of bounded bytes and number, in their order: neighbours share a task."""
-    group: list[Readable] = []
-    size = 0
-    for file in files:
-        weight = file.weight * (WEIGHT_OF_TEXT if file.is_text else 1)
-        if group and (size + weight > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
-            yield Task(group)
-            group, size = [], 0
-        group.append(file)
-        size += weight
-    if group:
-        yield Task(group)
-
-
-def _parts(file: DumpFile) -> list[DumpFile]:
-    """The file, or if it is a long text the parts of it that can be read beside one another."""
-    if not file.is_text or file.skipped:
-        return [file]
-    try:
-        found = parts(file.path, file.size)
-    except OSError:
-        # Whoever reads it tells of it.
-        return [file]
-    return [replace(file, part=part, size=(file.size if part.end is None else part.end) - part.start) for part in found]
-
-
-class DumpSource(DataSource):
-    """What the sources share. Options: `path` (a dump), `cluster` (its name), `partitions`, `topic_partition`.
-
-    `partitions` selects topic partitions: comma-separated patterns such as `orders-0,payments-*`. `topic_partition` is
-    whose log a text of `kafka-dump-log.sh` is of that does not say so. `listing` is where `shared_listing` put what
-    these options find, which then is not listed once more. `splits_texts` says whether several tasks may read a text.
-    """
-
-    row: type
-    splits_texts = False
-    kind: FileKind | None = None
-    short_name = ""
-
-    @classmethod
-    def name(cls) -> str:
-        return cls.short_name
-
-    def schema(self) -> StructType:
-        return spark_schema(self.row)
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return _Reader(self)
-
-    def inventory(self) -> Inventory:
-        path = self.options.get("path")
-        if not path:
-            raise OptionError(f"{self.short_name} needs the option path: the folder of a dump")
-        topic_partition = self.options.get("topic_partition")
-        if topic_partition and named_partition(topic_partition)[0] is None:
-            raise OptionError(f"topic_partition {topic_partition!r} is not a partition such as orders-0")
-        root = dump_root(path)
-        found = listed(self.options.get("listing"))
-        if found is not None and found.root == root:
-            return found
-        return inventory(root, self.options.get("cluster"), topic_partition)
-
-    def readable(self) -> Sequence[Readable]:
-        """What is to be read, in pieces that can be read beside one another."""
-        wanted = self.wanted_files()
-        return [part for file in wanted for part in _parts(file)] if self.splits_texts else wanted
-
-    def wanted_files(self) -> list[DumpFile]:
-        kinds = (self.kind, FileKind.DUMP_TEXT)
-        return [
-            file
-            for file in self.inventory().files
-            if (self.kind is None or (file.kind in kinds and not file.skipped))
-            and (file.kind is FileKind.DUMP_TEXT or self.is_wanted(file))
-        ]
-
-    def is_wanted(self, file: DumpFile) -> bool:
-        """Whether `partitions` selects the file. What is in a text, only reading it tells."""
-        patterns = [pattern.strip() for pattern in self.options.get("partitions", "*").split(",")]
-        return _matches(file, patterns)
-
-    def rows(self, files: list[Any]) -> Iterator[pa.RecordBatch]:
-        raise AssertionError(f"{self.short_name} does not say how to read {len(files)} files")
-
-
-def _matches(file: DumpFile, patterns: list[str]) -> bool:
-    return patterns == ["*"] or any(fnmatch.fnmatchcase(f"{file.topic}-{file.partition}", each) for each in patterns)
+from txnlog.sources.small_files import entry_rows
+from txnlog.sources.text import text_batches, text_states
+from txnlog.sources.text_entries import text_aborted, text_snapshots
 
 
 class BatchesSource(DumpSource):
@@ -240,7 +102,7 @@ class ProducerSnapshotsSource(DumpSource):
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from text_snapshots(file, self.is_wanted) if file.is_text else producer_snapshot_rows(file)
+            yield from text_snapshots(file, self.is_wanted) if file.is_text else entry_rows(file)
 
 
 class AbortedTransactionsSource(DumpSource):
@@ -250,7 +112,7 @@ class AbortedTransactionsSource(DumpSource):
 
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
-            yield from text_aborted(file, self.is_wanted) if file.is_text else aborted_transaction_rows(file)
+            yield from text_aborted(file, self.is_wanted) if file.is_text else entry_rows(file)
 
 
 class CheckpointsSource(DumpSource):
@@ -261,7 +123,7 @@ class CheckpointsSource(DumpSource):
     def rows(self, files: list[DumpFile]) -> Iterator[pa.RecordBatch]:
         for file in files:
             if not file.is_text:
-                yield from checkpoint_rows(file)
+                yield from entry_rows(file)
 
 
 class DumpFilesSource(DumpSource):
@@ -274,10 +136,10 @@ class DumpFilesSource(DumpSource):
 
 
 class EvidenceSource(DumpSource):
-    """`txnlog_evidence`: rows of `EvidenceRow`: all that the detection needs of segments, each of which is read once.
+    """`txnlog_evidence`: rows of `EvidenceRow`, all that the detection needs of a dump. Each file is read once.
 
-    They are those of `DumpFileRow` and of `TransactionStateRow`, and what each log adds up to for the replay. Rows of
-    what is printed in a long text come in pieces (`txnlog.sources.files.rows_of_pieces`). Option `full`: true reads all
+    They are those of all other sources but `txnlog_batches`, and what each log adds up to for the replay. Rows of what
+    is printed in a long text come in pieces (`txnlog.sources.text_files.rows_of_pieces`). Option `full`: true reads all
     of every log; by default a log is read from its newest valid snapshot on.
     """
 
@@ -286,7 +148,7 @@ class EvidenceSource(DumpSource):
     def readable(self) -> Sequence[Readable]:
         found: list[LogFiles] = []
         for group in logs(self.wanted_files(), self.options.get("full", "false") != "true"):
-            parts_of_texts = [part for file in group.files if file.is_text for part in _parts(file)]
+            parts_of_texts = [part for file in group.files if file.is_text for part in parts_of(file)]
             if len(parts_of_texts) > 1:
                 found += [LogFiles((part,), is_part=True) for part in parts_of_texts]
             else:

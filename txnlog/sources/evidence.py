@@ -8,29 +8,44 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
-from txnlog.format import batch as wire
-from txnlog.format.batch import LENGTH_END
-from txnlog.format.control import ControlType
-from txnlog.format.control_batches import Controls
-from txnlog.format.scan import Run
 from txnlog.format.structure import TEXT, Wire, joined
+from txnlog.sources import open_tail
 from txnlog.sources.arrow import ROWS_PER_BATCH
-from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers
-from txnlog.sources.rows import DumpFileRow, ReplayRow, TransactionStateRow
-from txnlog.sources.runs import NONE, Sums
-from txnlog.sources.segments import MARKER_NAMES
-from txnlog.sources.text_batches import KINDS, NULL, TextBatches
+from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
+from txnlog.sources.groups import EARLIEST, LATEST, Numbers
+from txnlog.sources.rows import (
+    AbortedTransactionRow,
+    CheckpointRow,
+    DumpFileRow,
+    ProducerSnapshotRow,
+    ReplayRow,
+    TransactionStateRow,
+)
+from txnlog.sources.runs import Sums
 from txnlog.sources.text_pieces import Piece
 from txnlog.spark.schema import arrow_schema
 
 
-class StateRow(NamedTuple):
-    """A record of `__transaction_state` in one column, as each column that it leaves null takes time."""
+class EntryRow(NamedTuple):
+    """A row of another structure in one column, as each column that it leaves null takes time."""
 
     state: Annotated[
         object | None, Wire("struct", structure=joined("State", TransactionStateRow)), "A row of TransactionStateRow."
+    ]
+    producer_snapshot: Annotated[
+        object | None,
+        Wire("struct", structure=joined("ProducerSnapshot", ProducerSnapshotRow)),
+        "A row of ProducerSnapshotRow.",
+    ]
+    aborted_transaction: Annotated[
+        object | None,
+        Wire("struct", structure=joined("AbortedTransactionOf", AbortedTransactionRow)),
+        "A row of AbortedTransactionRow.",
+    ]
+    checkpoint: Annotated[
+        object | None, Wire("struct", structure=joined("Checkpoint", CheckpointRow)), "A row of CheckpointRow."
     ]
 
 
@@ -40,15 +55,20 @@ class PieceRow(NamedTuple):
     piece: Annotated[str | None, TEXT, "A part of what a long text says of a file, for the file's row (as JSON)."]
 
 
-EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, StateRow, PieceRow)
+EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, EntryRow, PieceRow)
 FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
 OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
-STATES, PIECES = "state", "piece"
+PIECES = "piece"
+# Rows that stand in a column of their own, which is called as the fact is.
+STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
+FACT_OF_KIND = {
+    FileKind.PRODUCER_SNAPSHOT: SNAPSHOTS,
+    FileKind.TRANSACTION_INDEX: ABORTED,
+    FileKind.OFFSET_CHECKPOINT: CHECKPOINTS,
+}
 # What a row of sums has in place of a run's columns.
 SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
 FILES_AT_ONCE = 256
-MARKER_TYPES = (ControlType.ABORT.name, ControlType.COMMIT.name, NOT_PRINTED)
-_MARKER_NUMBERS = {name: number for number, name in enumerate(MARKER_TYPES)}
 
 
 class EvidenceRows:
@@ -105,11 +125,11 @@ class EvidenceRows:
         self.__init__()  # type: ignore[misc]
 
 
-def evidence_of_states(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of `EvidenceRow` for rows of `TransactionStateRow`."""
+def evidence_of(fact: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of `EvidenceRow` for rows of the structure that has a column of its own: `fact` is its name."""
     schema = arrow_schema(EvidenceRow)
-    states = pa.StructArray.from_arrays(rows.columns, fields=list(schema.field("state").type))
-    given = {"state": states, "fact": pa.repeat(pa.scalar(STATES), len(rows))}
+    column = pa.StructArray.from_arrays(rows.columns, fields=list(schema.field(fact).type))
+    given = {fact: column, "fact": pa.repeat(pa.scalar(fact), len(rows))}
     columns = [given.get(field.name, pa.nulls(len(rows), field.type)) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -135,15 +155,6 @@ def _known(values: Numbers, nothing: int) -> pa.Array:
     return pa.array(values, mask=values == nothing)
 
 
-def _around(rows: Numbers) -> dict[str, Any]:
-    return {
-        "records_before": rows["records_before"],
-        "bytes_before": rows["bytes_before"],
-        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
-        "stamp_after": _known(rows["stamp_after"], LATEST),
-    }
-
-
 def _of_sums(rows: Numbers) -> dict[str, Any]:
     return {name: rows[name] for name in ("batches", "records", "size_in_bytes")} | {
         "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
@@ -152,28 +163,15 @@ def _of_sums(rows: Numbers) -> dict[str, Any]:
 
 
 def _of_runs(rows: Numbers) -> dict[str, Any]:
-    same = (
-        "position", "producer_id", "producer_epoch", "lowest_producer_epoch", "last_batch_offset", "last_timestamp",
-        "is_log_append_time", "batches", "size_in_bytes",
-    )  # fmt: skip
-    return (
-        {name: rows[name] for name in same}
-        | _around(rows)
-        | {
-            "start_offset": rows["base_offset"],
-            "first_timestamp": _known(rows["first_timestamp"], NONE),
-            "first_leader_epoch": _known(rows["first_leader_epoch"], -1),
-            "first_crc": _known(rows["first_crc"], -1),
-            "records": pa.array(rows["records"], mask=rows["lacks_records"]),
-            "stamp_before": _known(rows["stamp_before"], EARLIEST),
-        }
-    )
+    return {
+        name: rows[name] if column.null is None else _known(rows[name], column.null)
+        for name, column in open_tail.COLUMNS.items()
+    } | {"records": pa.array(rows["records"], mask=rows["lacks_records"])}
 
 
 def _of_markers(rows: Numbers) -> dict[str, Any]:
-    is_printed = rows["marker"] < _MARKER_NUMBERS[NOT_PRINTED]
-    return {name: rows[name] for name in ("position", "producer_id", "producer_epoch")} | {
-        "start_offset": rows["base_offset"],
+    is_printed = rows["marker"] < MARKER_NUMBERS[NOT_PRINTED]
+    return {name: rows[name] for name in ("start_offset", "position", "producer_id", "producer_epoch")} | {
         "marker_type": pa.array(MARKER_TYPES).take(pa.array(rows["marker"])),
         "coordinator_epoch": pa.array(rows["coordinator_epoch"], mask=~is_printed),
         "last_timestamp": rows["max_timestamp"],
@@ -182,7 +180,10 @@ def _of_markers(rows: Numbers) -> dict[str, Any]:
 
 
 def _of_anchors(rows: Numbers) -> dict[str, Any]:
-    return _around(rows) | {"start_offset": rows["base_offset"]}
+    return {name: rows[name] for name in ("start_offset", "records_before", "bytes_before")} | {
+        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
+        "stamp_after": _known(rows["stamp_after"], LATEST),
+    }
 
 
 def _of_producers(rows: Numbers) -> dict[str, Any]:
@@ -205,83 +206,3 @@ _COLUMNS: dict[str, Callable[[Numbers], dict[str, Any]]] = {
     ANCHORS: _of_anchors,
     PRODUCERS: _of_producers,
 }
-
-
-def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batches:
-    """The batches of a run of a segment. `written_by_brokers`: all its times are a broker's."""
-    headers = run.headers
-    attributes = headers["attributes"]
-    modern = headers["magic"] == 2
-    marker = np.full(len(headers), NO_MARKER, np.int8)
-    epochs = np.full(len(headers), -1, np.int32)
-    marker[found.usual], epochs[found.usual] = found.types, found.coordinator_epochs
-    for index, record in found.others.items():
-        if record.control_type in MARKER_NAMES:
-            marker[index], epochs[index] = _MARKER_NUMBERS[record.control_type], record.coordinator_epoch or 0
-    is_log_append_time = attributes & wire.LOG_APPEND_TIME != 0
-    is_transactional = modern & (attributes & wire.TRANSACTIONAL != 0) & (headers["producer_id"] >= 0)
-    is_a_control = headers.is_control
-    offsets = headers["base_offset"] + headers["last_offset_delta"]
-    has_horizon = modern & (attributes & wire.DELETE_HORIZON != 0)
-    return Batches(
-        position=run.positions,
-        base_offset=headers["base_offset"],
-        last_offset=offsets,
-        producer_id=headers["producer_id"],
-        producer_epoch=headers["producer_epoch"],
-        first_time=np.where(has_horizon, NONE, headers["base_timestamp"]),
-        max_timestamp=headers["max_timestamp"],
-        is_log_append_time=is_log_append_time,
-        records=np.maximum(headers["record_count"], -1),
-        size_in_bytes=headers["batch_length"] + LENGTH_END,
-        leader_epoch=headers["partition_leader_epoch"],
-        crc=headers["crc"],
-        marker=marker,
-        coordinator_epoch=epochs,
-        last_sequence=_last_sequence(headers["base_sequence"], headers["last_offset_delta"]),
-        is_control=is_a_control,
-        is_event=is_transactional & (~is_a_control | (marker > NO_MARKER)),
-        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
-    )
-
-
-def _last_sequence(base_sequence: Numbers, last_offset_delta: Numbers) -> Numbers:
-    """Sequence numbers start again at 0 after 2^31 - 1 (`DefaultRecordBatch.incrementSequence`)."""
-    last = base_sequence + last_offset_delta & (1 << 31) - 1
-    return np.where(base_sequence == -1, -1, last)
-
-
-def batches_of_text(printed: TextBatches, written_by_brokers: bool) -> Batches:
-    """The batches in a piece of a text, those with a matching checksum."""
-    found = printed.chosen(printed.flags["crc_valid"])
-    numbers, flags = found.numbers, found.flags
-
-    def known(name: str, otherwise: int) -> Numbers:
-        return np.where(numbers[name] == NULL, otherwise, numbers[name])
-
-    marker = _MARKERS_OF_KINDS[found.kinds]
-    marker[(marker == _MARKER_NUMBERS[NOT_PRINTED]) & ~flags["is_transactional"]] = NO_MARKER
-    is_of_transaction = flags["is_transactional"] & (numbers["producer_id"] >= 0)
-    return Batches(
-        position=numbers["position"],
-        base_offset=numbers["base_offset"],
-        last_offset=numbers["last_offset"],
-        producer_id=numbers["producer_id"],
-        producer_epoch=numbers["producer_epoch"],
-        first_time=np.full(len(found), NONE),
-        max_timestamp=numbers["max_timestamp"],
-        is_log_append_time=flags["is_log_append_time"],
-        records=known("record_count", -1),
-        size_in_bytes=known("size_in_bytes", 0),
-        marker=marker,
-        coordinator_epoch=known("coordinator_epoch", -1),
-        leader_epoch=numbers["partition_leader_epoch"],
-        crc=known("crc", -1),
-        last_sequence=_last_sequence(numbers["base_sequence"], numbers["last_offset"] - numbers["base_offset"]),
-        is_control=flags["is_control"],
-        is_event=is_of_transaction & (~flags["is_control"] | (marker > NO_MARKER)),
-        is_stamped=flags["is_log_append_time"] | (marker > NO_MARKER) | written_by_brokers,
-    )
-
-
-_MARKERS_OF_KINDS = np.array([_MARKER_NUMBERS.get(kind or "", NO_MARKER) for kind in KINDS], np.int8)

@@ -1,11 +1,7 @@
-"""The batches of a piece of a log by producer id: its last marker, what lies behind that, what a broker keeps of it.
-
-Of many batches compiled code does it, where numba is installed, else numpy; both find the same.
-"""
+"""The batches of a piece of a log by producer id: its last marker, what follows that, what a broker keeps of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +13,10 @@ from txnlog.times import LATEST_MS
 Numbers = npt.NDArray[Any]
 
 EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+# No time, and no number of records.
+NONE = EARLIEST
 NO_MARKER = -1
 COMMIT = ControlType.COMMIT.value
-# Compiled code is loaded once a process has seen so many batches, of pieces with so many at least.
-ENOUGH, MANY = 1 << 19, 1 << 10
 
 
 class Batches(NamedTuple):
@@ -60,27 +56,24 @@ class Totals(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Batches by producer id. All but `totals` and `earliest` are indexes of batches, or numbers, in the order of ids.
+    """Batches by producer id. All but `around` are indexes of batches, or numbers, in the order of ids.
 
     `ended`: the last marker of each producer id; `commits`: how many COMMITs of those had data before them here.
-    `runs`: for each with data behind that, the `first` and `last` of it, what they add up to, and what lies around
-    them. `says`: for each, the `first` and `last` that tell something of it, its last `data`, where its epoch last
-    `changed`, and the last marker that names a coordinator (`marked`), -1 for none. `emptied`: those with markers that
-    the cleaner has emptied. `totals` are those up to the end of the batches, `earliest` the earliest time of a broker
-    among them.
+    `tail`: the data after that. `says`: for each, the `first` and `last` that tell something of it, its last `data`,
+    where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none. `emptied`:
+    those with markers that the cleaner has emptied.
     """
 
     ended: Numbers
     commits: Numbers
-    runs: dict[str, Numbers]
+    tail: Numbers
     says: dict[str, Numbers]
     emptied: Numbers
-    totals: Totals
-    earliest: int
+    around: Around
 
 
 class Around(NamedTuple):
-    """What lies before each batch, and brokers' times before and behind it; one longer than the batches."""
+    """What lies before each batch, and brokers' times before and after it; one longer than the batches."""
 
     records: Numbers
     sizes: Numbers
@@ -102,83 +95,29 @@ class Around(NamedTuple):
             np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
         )
 
+    @property
+    def totals(self) -> Totals:
+        """Those up to the end of the batches."""
+        return Totals(int(self.records[-1]), int(self.sizes[-1]), int(self.before[-1]))
 
-Group = Callable[[Batches, Totals], Grouped]
-
-
-class Grouper:
-    """Groups by numpy until so many batches have come by that it pays to load compiled code, if it can be."""
-
-    def __init__(self, enough: int = ENOUGH) -> None:
-        self._ahead = enough
-        self._compiled: Group | None = None
-
-    def __call__(self, batches: Batches, before: Totals) -> Grouped:
-        """Group batches that follow others."""
-        group = self._compiled if self._compiled and len(batches.position) >= MANY else grouped_by_numpy
-        if self._ahead > 0:
-            self._ahead -= len(batches.position)
-            if self._ahead <= 0:
-                self._compiled = compiled_groups()
-        return group(batches, before)
+    @property
+    def earliest(self) -> int:
+        """The earliest time of a broker among the batches."""
+        return int(self.after[0])
 
 
-def compiled_groups() -> Group | None:
-    """The same as `grouped_by_numpy`, compiled; None where numba is not installed."""
-    try:
-        from txnlog.sources import compiled_groups as compiled
-    except ImportError:
-        return None
-
-    def group(batches: Batches, before: Totals) -> Grouped:
-        count = len(batches.position)
-        columns = (
-            batches.producer_id, batches.producer_epoch, batches.max_timestamp, batches.records, batches.size_in_bytes,
-            batches.marker, batches.coordinator_epoch,
-        )  # fmt: skip
-        flags = (batches.is_control, batches.is_event, batches.is_stamped)
-        totals = np.array([*before, LATEST], np.int64)
-        slots = np.full(1 << (2 * count).bit_length(), -1, np.int32)
-        table = np.empty((count, len(compiled.FIELDS)), np.int64)
-        found = compiled.group(
-            *(np.ascontiguousarray(column, np.int64) for column in columns),
-            *(np.ascontiguousarray(flag, np.bool_) for flag in flags),
-            totals,
-            slots,
-            table,
-        )
-        order = np.argsort(table[:found, compiled.PRODUCER_ID])
-        of_ids = dict(zip(compiled.FIELDS, table[order].T, strict=True))
-        has_run, has_said = of_ids["first"] >= 0, of_ids["says_first"] >= 0
-        runs = {name: column[has_run] for name, column in of_ids.items()}
-        says = {name: column[has_said] for name, column in of_ids.items()}
-        return Grouped(
-            of_ids["marker"][of_ids["marker"] >= 0],
-            of_ids["commits"][of_ids["marker"] >= 0],
-            runs,
-            says | {"first": says["says_first"], "last": says["says_last"]},
-            of_ids["producer_id"][of_ids["is_emptied"] > 0],
-            Totals(*totals[:3].tolist()),
-            int(totals[3]),
-        )
-
-    return group
-
-
-def grouped_by_numpy(batches: Batches, before: Totals) -> Grouped:
+def grouped(batches: Batches, before: Totals) -> Grouped:
     """Group batches that follow others."""
-    around = Around.of(batches, before)
-    ended, commits, behind = _events(batches)
+    ended, commits, tail = _events(batches)
     is_ones = batches.producer_id >= 0
     is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
     return Grouped(
         ended,
         commits,
-        _runs(batches, behind, around),
+        tail,
         _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
         np.unique(batches.producer_id[is_emptied]),
-        Totals(int(around.records[-1]), int(around.sizes[-1]), int(around.before[-1])),
-        int(around.after[0]),
+        Around.of(batches, before),
     )
 
 
@@ -198,29 +137,6 @@ def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
     last_marker = np.maximum.reduceat(np.where(marker > NO_MARKER, place, -1), starts)
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(events))))
     return events[last_marker[last_marker >= 0]], commits[last_marker >= 0], events[place > last_marker[group]]
-
-
-def _runs(batches: Batches, chosen: Numbers, around: Around) -> dict[str, Numbers]:
-    """One run for each producer id of the `chosen` batches, which stand in the order of their ids."""
-    ids = batches.producer_id[chosen]
-    starts = starts_of(ids)
-    first, last = chosen[starts], chosen[np.append(starts[1:], len(chosen))[: len(starts)] - 1]
-    records = batches.records[chosen]
-    return {
-        "producer_id": ids[starts],
-        "first": first,
-        "last": last,
-        "lowest_producer_epoch": _reduced(np.minimum, batches.producer_epoch[chosen], starts),
-        "batches": np.diff(np.append(starts, len(chosen)))[: len(starts)],
-        "records": _reduced(np.add, np.maximum(records, 0).astype(np.int64), starts),
-        "lacks_records": _reduced(np.minimum, records, starts) < 0,
-        "size_in_bytes": _reduced(np.add, batches.size_in_bytes[chosen].astype(np.int64), starts),
-        "records_before": around.records[first],
-        "bytes_before": around.sizes[first],
-        "stamp_before_start": around.before[first],
-        "stamp_before": around.before[last],
-        "stamp_after": around.after[last + 1],
-    }
 
 
 def _says(batches: Batches, says: Numbers) -> dict[str, Numbers]:
@@ -261,7 +177,3 @@ def _order(ids: Numbers) -> Numbers:
 def starts_of(sorted_ids: Numbers) -> Numbers:
     """Where each group of equal numbers starts."""
     return np.flatnonzero(np.concatenate(([True], sorted_ids[1:] != sorted_ids[:-1]))[: len(sorted_ids)])
-
-
-# Of this process: what it has loaded, it uses for every file.
-grouped = Grouper()

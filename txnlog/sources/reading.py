@@ -1,21 +1,38 @@
-"""The public reading API: a dump as Spark DataFrames, in a job or a notebook."""
+"""The public reading API: a dump as Spark DataFrames, in a job or a notebook.
+
+The driver lists the dump and deals its files out; the tasks of a frame read them as Arrow (`mapInArrow`), which works
+on classic Spark, on Spark Connect and on serverless compute alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import takewhile
+import pickle
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from txnlog.dump.dump_file import Inventory
 from txnlog.errors import DumpError
-from txnlog.sources.data_sources import SOURCES, DumpSource, EvidenceSource
-from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import frame_of
+from txnlog.sources.data_sources import (
+    SOURCES,
+    AbortedTransactionsSource,
+    BatchesSource,
+    CheckpointsSource,
+    DumpFilesSource,
+    EvidenceSource,
+    ProducerSnapshotsSource,
+    TransactionStatesSource,
+)
+from txnlog.sources.dump_source import DumpSource, tasks
 
-_SOURCE_OF: dict[str, type[DumpSource]] = {source.short_name: source for source in SOURCES}
+# A dump that is yet to be listed, or one that has been.
+Dump = str | Inventory
+Option = str | int | None
 _sessions: WeakSet[SparkSession] = WeakSet()
 
 
@@ -28,75 +45,74 @@ def register(spark: SparkSession) -> None:
         _sessions.add(spark)
 
 
-def batches(spark: SparkSession, dump: str, level: str = "all", **options: str | int | None) -> DataFrame:
+def batches(spark: SparkSession, dump: Dump, level: str = "all", **options: Option) -> DataFrame:
     """One row per record batch of topic partitions (`BatchRow`). `level`: all, transactional or markers.
 
-    All readers take `cluster` (its name) and `partitions` (patterns such as `orders-0,payments-*`). With `on_driver`
-    (1) they read at once, in this process, which is faster than to start workers where there is little to read.
+    All readers take `cluster` (its name) and `partitions` (patterns such as `orders-0,payments-*`). They list the dump
+    at once, unless they are given what has been listed (`txnlog.dump.inventory`).
     """
-    return _frame(spark, "txnlog_batches", dump, options | {"level": level})
+    return _frame(spark, BatchesSource, dump, options | {"level": level})
 
 
-def transaction_states(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+def transaction_states(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per record of `__transaction_state` (`TransactionStateRow`)."""
-    return _frame(spark, "txnlog_transaction_states", dump, options)
+    return _frame(spark, TransactionStatesSource, dump, options)
 
 
-def producer_snapshots(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+def producer_snapshots(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per entry of a `.snapshot` file (`ProducerSnapshotRow`)."""
-    return _frame(spark, "txnlog_producer_snapshots", dump, options)
+    return _frame(spark, ProducerSnapshotsSource, dump, options)
 
 
-def aborted_transactions(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+def aborted_transactions(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per entry of a `.txnindex` file (`AbortedTransactionRow`)."""
-    return _frame(spark, "txnlog_aborted_transactions", dump, options)
+    return _frame(spark, AbortedTransactionsSource, dump, options)
 
 
-def checkpoints(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+def checkpoints(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per line of the offset checkpoints of log directories (`CheckpointRow`)."""
-    return _frame(spark, "txnlog_checkpoints", dump, options)
+    return _frame(spark, CheckpointsSource, dump, options)
 
 
-def dump_files(spark: SparkSession, dump: str, **options: str | int | None) -> DataFrame:
+def dump_files(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per file of the dump, every byte accounted for (`DumpFileRow`)."""
-    return _frame(spark, "txnlog_dump_files", dump, options)
+    return _frame(spark, DumpFilesSource, dump, options)
 
 
-def evidence(spark: SparkSession, dump: str, full: bool = False, **options: str | int | None) -> DataFrame:
-    """The rows of `dump_files`, `transaction_states` and of `ReplayRow` (column `fact`), from one pass over each file.
+def evidence(spark: SparkSession, dump: Dump, full: bool = False, **options: Option) -> DataFrame:
+    """The rows of all readers but `batches`, and of `ReplayRow`, from one pass over each file (`EvidenceRow`).
 
     `full` reads all of every log, by default what follows its newest valid producer snapshot.
     """
-    return _frame(spark, "txnlog_evidence", dump, options | {"full": "true" if full else "false"})
+    return _frame(spark, EvidenceSource, dump, options | {"full": "true" if full else "false"})
 
 
-def evidence_here(
-    dump: str, full: bool = False, goes_on: Callable[[], bool] = lambda: True, **options: str | int | None
-) -> list[pa.RecordBatch]:
-    """The rows of `evidence`, read in this process without Spark; no further once `goes_on` denies it before a log."""
-    source = EvidenceSource(_given(dump, options | {"full": "true" if full else "false"}))
-    with _errors_of(source):
-        return list(source.rows(takewhile(lambda _: goes_on(), source.readable())))
+def _frame(spark: SparkSession, source: type[DumpSource], dump: Dump, options: Mapping[str, Option]) -> DataFrame:
+    given = {key: str(value) for key, value in options.items() if value is not None}
+    opened = source.of(dump, given) if isinstance(dump, Inventory) else source({"path": dump, **given})
+    dealt = [zlib.compress(pickle.dumps(task.files), 1) for task in tasks(_readable(opened))]
+    # One partition a task: it takes its files from what all have been sent, which takes no shuffle.
+    numbers = spark.range(0, len(dealt), 1, max(1, len(dealt)))
+    return numbers.mapInArrow(_Tasks(source, given, dealt), opened.schema())
 
 
-def _frame(spark: SparkSession, name: str, dump: str, options: dict[str, str | int | None]) -> DataFrame:
-    on_driver = options.pop("on_driver", None)
-    given = _given(dump, options)
-    if on_driver:
-        source = _SOURCE_OF[name](given)
-        with _errors_of(source):
-            return frame_of(spark, source.rows(list(source.readable())), arrow_schema(source.row))
-    register(spark)
-    return spark.read.format(name).options(**given).load()
-
-
-def _given(dump: str, options: dict[str, str | int | None]) -> dict[str, str]:
-    return {"path": dump} | {key: str(value) for key, value in options.items() if value is not None}
-
-
-@contextmanager
-def _errors_of(source: DumpSource) -> Iterator[None]:
+def _readable(source: DumpSource) -> Sequence[Any]:
     try:
-        yield
+        return source.readable()
     except OSError as error:
         raise DumpError(f"{error.filename or source.options['path']}: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """Reads, for each number of a task, the files that it was dealt."""
+
+    source: type[DumpSource]
+    options: dict[str, str]
+    dealt: list[bytes]
+
+    def __call__(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of the source."""
+        for some in numbers:
+            for number in some.column(0).to_pylist():
+                yield from self.source(self.options).rows(pickle.loads(zlib.decompress(self.dealt[number])))

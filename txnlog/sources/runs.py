@@ -1,6 +1,6 @@
-"""What a segment adds up to for the replay: per producer id its last marker and what it wrote behind it.
+"""What a segment adds up to for the replay: per producer id its last marker and what it wrote after it.
 
-Replay asks of a log only which data lies behind the last marker of its producer id, how much of it, and what brokers'
+Replay needs only the data after each producer's last marker, how much of it there is, and what brokers'
 clocks say around it. So one row a producer id says as much as all the batches do, and sums of segments can be summed
 again: a log of millions of batches reaches Spark as a few rows. Of a clock only the latest time before a place and
 the earliest behind it count.
@@ -13,57 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
-from txnlog.times import LATEST_MS
+from txnlog.sources.kept_of_producers import PRODUCER, emptied, in_order_of_ids, known_producers, told
+from txnlog.sources.open_tail import TAIL, joined, tails
 
-# No time, and no number of records.
-NONE = np.iinfo(np.int64).min
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17
-
-RUN = np.dtype(
-    [
-        ("producer_id", "i8"),
-        ("sequence", "i8"),  # the number of its first batch within the file
-        ("base_offset", "i8"),
-        ("position", "i8"),
-        ("first_timestamp", "i8"),
-        ("first_leader_epoch", "i4"),
-        ("first_crc", "i8"),
-        ("stamp_before_start", "i8"),
-        ("records_before", "i8"),
-        ("bytes_before", "i8"),
-        ("last_batch_offset", "i8"),
-        ("last_timestamp", "i8"),
-        ("producer_epoch", "i2"),
-        ("is_log_append_time", "?"),
-        ("stamp_before", "i8"),
-        ("stamp_after", "i8"),
-        ("piece", "i8"),  # up to which piece `stamp_after` is known
-        ("lowest_producer_epoch", "i2"),
-        ("batches", "i8"),
-        ("records", "i8"),
-        ("lacks_records", "?"),
-        ("size_in_bytes", "i8"),
-    ]
-)
-LAST_OF_RUN = (
-    "last_batch_offset",
-    "last_timestamp",
-    "producer_epoch",
-    "is_log_append_time",
-    "stamp_before",
-    "stamp_after",
-    "piece",
-)
-OF_GROUP = (
-    "producer_id", "lowest_producer_epoch", "batches", "records", "lacks_records", "size_in_bytes", "records_before",
-    "bytes_before", "stamp_before_start", "stamp_before", "stamp_after",
-)  # fmt: skip
 MARKER = np.dtype(
     [
         ("producer_id", "i8"),
         ("sequence", "i8"),
-        ("base_offset", "i8"),
+        ("start_offset", "i8"),
         ("position", "i8"),
         ("marker", "i1"),
         ("producer_epoch", "i2"),
@@ -72,29 +31,14 @@ MARKER = np.dtype(
         ("commits", "i8"),
     ]
 )
-PRODUCER = np.dtype(
-    [
-        ("producer_id", "i8"),
-        ("sequence", "i8"),
-        ("first_epoch", "i2"),
-        ("producer_epoch", "i2"),
-        ("last_timestamp", "i8"),
-        ("has_data", "?"),
-        ("last_sequence", "i4"),
-        ("is_old", "?"),  # the epoch has changed since its last data, or within all that there is
-        ("has_marker", "?"),
-        ("coordinator_epoch", "i4"),
-        ("is_known", "?"),  # not only by markers that the cleaner has emptied
-    ]
-)
 ANCHOR = np.dtype(
     [
-        ("base_offset", "i8"),
+        ("start_offset", "i8"),
         ("records_before", "i8"),
         ("bytes_before", "i8"),
         ("stamp_before_start", "i8"),
         ("stamp_after", "i8"),
-        ("piece", "i8"),
+        ("known_to", "i8"),
     ]
 )
 
@@ -121,13 +65,13 @@ class Sums:
         if self.first_offset is None:
             self.first_offset = int(batches.base_offset[0])
         found, piece = grouped(batches, self._totals), len(self._earliest_of_piece)
-        self._earliest_of_piece.append(found.earliest)
-        self._pass_anchors(batches)
+        self._earliest_of_piece.append(found.around.earliest)
+        self._pass_anchors(batches, found.around)
         for kept, rows in (
             (self._markers, _markers(batches, found.ended, found.commits, self.batches)),
-            (self._runs, _runs(batches, found.runs, self.batches, piece + 1)),
-            (self._producers, _emptied(found.emptied, self.batches)),
-            (self._producers, _producers(batches, found.says, self.batches)),
+            (self._runs, tails(batches, found.tail, found.around, self.batches, piece + 1)),
+            (self._producers, emptied(found.emptied, self.batches)),
+            (self._producers, told(batches, found.says, self.batches)),
         ):
             if len(rows):
                 kept.append(rows)
@@ -136,7 +80,7 @@ class Sums:
             self._sum_up()
             self._limit = max(WAITING, 2 * self._waiting)
         self.batches += len(batches.base_offset)
-        self._totals = found.totals
+        self._totals = found.around.totals
 
     @property
     def records(self) -> int:
@@ -159,9 +103,9 @@ class Sums:
         return min(self._earliest_of_piece, default=LATEST)
 
     def runs(self) -> Numbers:
-        """One `RUN` per producer id with data of a transaction behind its last marker."""
+        """One `TAIL` per producer id with data of a transaction after its last marker."""
         self._sum_up()
-        return np.concatenate(self._runs) if self._runs else np.zeros(0, RUN)
+        return np.concatenate(self._runs) if self._runs else np.zeros(0, TAIL)
 
     def markers(self) -> Numbers:
         """The last `MARKER` of each producer id. `commits`: COMMITs that closed data which was added with them."""
@@ -179,26 +123,26 @@ class Sums:
         self._look_ahead(found)
         return found
 
-    def _pass_anchors(self, batches: Batches) -> None:
+    def _pass_anchors(self, batches: Batches, around: Around) -> None:
         last = int(batches.last_offset.max())
         passed = []
         while self._anchors_ahead and self._anchors_ahead[-1] <= last:
             passed.append(self._anchors_ahead.pop())
         if not passed:
             return
-        rows, around = np.zeros(len(passed), ANCHOR), Around.of(batches, self._totals)
-        rows["base_offset"] = passed
+        rows = np.zeros(len(passed), ANCHOR)
+        rows["start_offset"] = passed
         held = np.searchsorted(batches.last_offset, passed, "left")
         rows["records_before"], rows["bytes_before"] = around.records[held], around.sizes[held]
         rows["stamp_before_start"] = around.before[np.searchsorted(batches.base_offset, passed, "left")]
         rows["stamp_after"] = around.after[np.searchsorted(batches.base_offset, passed, "right")]
-        rows["piece"] = len(self._earliest_of_piece)
+        rows["known_to"] = len(self._earliest_of_piece)
         self._anchors.append(rows)
 
     def _sum_up(self) -> None:
         """One row a producer id in place of all that wait."""
         if len(self._markers) > 1:
-            markers = _sorted(np.concatenate(self._markers))
+            markers = in_order_of_ids(np.concatenate(self._markers))
             starts = starts_of(markers["producer_id"])
             commits = np.add.reduceat(markers["commits"], starts) if len(markers) else markers["commits"]
             markers = markers[np.append(starts[1:], len(markers)) - 1]
@@ -207,71 +151,28 @@ class Sums:
         if self._runs:
             runs = np.concatenate(self._runs)
             self._look_ahead(runs)
-            self._runs = [_joined(_still_open(runs, self._markers))]
+            self._runs = [joined(in_order_of_ids(_still_open(runs, self._markers)))]
         if len(self._producers) > 1:
-            self._producers = [_known_producers(np.concatenate(self._producers))]
+            self._producers = [known_producers(np.concatenate(self._producers))]
         self._waiting = sum(map(len, (*self._markers, *self._runs, *self._producers)))
 
     def _look_ahead(self, rows: Numbers) -> None:
         """Bring `stamp_after` up to the pieces that came later."""
         earliest = np.array([*self._earliest_of_piece, LATEST], np.int64)
         later = np.minimum.accumulate(earliest[::-1])[::-1]
-        rows["stamp_after"] = np.minimum(rows["stamp_after"], later[rows["piece"]])
-        rows["piece"] = len(self._earliest_of_piece)
-
-
-def _sorted(rows: Numbers) -> Numbers:
-    """Rows of one or more pieces, in the order of their ids: of one id they are in their order already."""
-    return rows[np.argsort(rows["producer_id"], kind="stable")]
+        rows["stamp_after"] = np.minimum(rows["stamp_after"], later[rows["known_to"]])
+        rows["known_to"] = len(self._earliest_of_piece)
 
 
 def _markers(batches: Batches, chosen: Numbers, commits: Numbers, before: int) -> Numbers:
     rows = np.zeros(len(chosen), MARKER)
     rows["commits"] = commits
     rows["sequence"] = chosen + before
-    for name in ("producer_id", "base_offset", "position", "marker", "producer_epoch", "coordinator_epoch"):
+    for name in ("producer_id", "position", "marker", "producer_epoch", "coordinator_epoch"):
         rows[name] = getattr(batches, name)[chosen]
+    rows["start_offset"] = batches.base_offset[chosen]
     rows["max_timestamp"] = batches.max_timestamp[chosen]
     return rows
-
-
-def _runs(batches: Batches, found: dict[str, Numbers], before: int, piece: int) -> Numbers:
-    rows = np.zeros(len(found["first"]), RUN)
-    first, last = found["first"], found["last"]
-    for name in OF_GROUP:
-        rows[name] = found[name]
-    rows["sequence"], rows["piece"] = first + before, piece
-    rows["base_offset"], rows["position"] = batches.base_offset[first], batches.position[first]
-    rows["first_timestamp"] = _first_time(batches, first)
-    rows["first_leader_epoch"], rows["first_crc"] = batches.leader_epoch[first], batches.crc[first]
-    rows["last_batch_offset"], rows["last_timestamp"] = batches.base_offset[last], batches.max_timestamp[last]
-    rows["producer_epoch"], rows["is_log_append_time"] = batches.producer_epoch[last], batches.is_log_append_time[last]
-    return rows
-
-
-def _emptied(ids: Numbers, before: int) -> Numbers:
-    rows = np.zeros(len(ids), PRODUCER)
-    rows["producer_id"], rows["sequence"] = ids, before
-    return rows
-
-
-def _producers(batches: Batches, found: dict[str, Numbers], before: int) -> Numbers:
-    first, last, data, marked = (found[name] for name in ("first", "last", "data", "marked"))
-    rows = np.zeros(len(first), PRODUCER)
-    rows["producer_id"], rows["sequence"], rows["is_known"] = found["producer_id"], first + before, True
-    rows["first_epoch"], rows["producer_epoch"] = batches.producer_epoch[first], batches.producer_epoch[last]
-    rows["last_timestamp"] = batches.max_timestamp[last]
-    rows["has_data"], rows["last_sequence"] = data >= 0, batches.last_sequence[data]
-    rows["is_old"] = found["changed"] > data
-    rows["has_marker"], rows["coordinator_epoch"] = marked >= 0, batches.coordinator_epoch[marked]
-    return rows
-
-
-def _first_time(batches: Batches, first: Numbers) -> Numbers:
-    """When the first record was written, as far as that is a time: else the largest time of its batch."""
-    times = batches.first_time[first]
-    is_time = (times >= 0) & (times <= LATEST_MS)
-    return np.where(is_time, times, batches.max_timestamp[first])
 
 
 def _still_open(runs: Numbers, markers: list[Numbers]) -> Numbers:
@@ -285,50 +186,3 @@ def _still_open(runs: Numbers, markers: list[Numbers]) -> Numbers:
     is_open: Numbers = ~ended
     still: Numbers = runs[is_open]
     return still
-
-
-def _joined(runs: Numbers) -> Numbers:
-    """One run for each producer id."""
-    if not len(runs):
-        return runs
-    runs = _sorted(runs)
-    starts = starts_of(runs["producer_id"])
-    last = np.append(starts[1:], len(runs)) - 1
-    joined = runs[starts].copy()
-    for name in LAST_OF_RUN:
-        joined[name] = runs[name][last]
-    for name in ("batches", "records", "size_in_bytes"):
-        joined[name] = np.add.reduceat(runs[name], starts)
-    joined["lacks_records"] = np.logical_or.reduceat(runs["lacks_records"], starts)
-    joined["lowest_producer_epoch"] = np.minimum.reduceat(runs["lowest_producer_epoch"], starts)
-    return joined
-
-
-def _not_among(ids: Numbers, others: Numbers) -> Numbers:
-    """The ids that do not stand among others, which are in their order."""
-    places = np.searchsorted(others, ids)
-    missing: Numbers = ids[np.append(others, -1)[places] != ids]
-    return missing
-
-
-def _known_producers(rows: Numbers) -> Numbers:
-    """One row for each producer id, where several pieces of the file say something of it."""
-    known = _sorted(rows[rows["is_known"]])
-    only_emptied = _not_among(np.unique(rows["producer_id"][~rows["is_known"]]), known["producer_id"])
-    others = np.zeros(len(only_emptied), PRODUCER)
-    others["producer_id"] = only_emptied
-    if not len(known):
-        return others
-    starts, place = starts_of(known["producer_id"]), np.arange(len(known))
-    last = np.append(starts[1:], len(known)) - 1
-    changes = np.concatenate(([False], known["first_epoch"][1:] != known["producer_epoch"][:-1]))
-    changes[starts] = False
-    data = np.maximum.reduceat(np.where(known["has_data"], place, -1), starts)
-    changed = np.maximum.reduceat(np.where(known["is_old"] | (changes & ~known["has_data"]), place, -1), starts)
-    marked = np.maximum.reduceat(np.where(known["has_marker"], place, -1), starts)
-    joined = known[starts].copy()
-    joined["producer_epoch"], joined["last_timestamp"] = known["producer_epoch"][last], known["last_timestamp"][last]
-    joined["has_data"], joined["last_sequence"] = data >= 0, known["last_sequence"][data]
-    joined["is_old"] = (changed >= data) & (changed >= 0)
-    joined["has_marker"], joined["coordinator_epoch"] = marked >= 0, known["coordinator_epoch"][marked]
-    return np.concatenate((joined, others))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile
+from txnlog.dump.dump_file import DumpFile
 from txnlog.format import batch as wire
 from txnlog.format.batch import CODECS, LENGTH_END
 from txnlog.format.checksum import Segment

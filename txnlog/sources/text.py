@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from txnlog.dump.inventory import KIND_OF_ENDING, DumpFile, FileKind
-from txnlog.dump.text_stream import Section, printed_name, sections
+from txnlog.dump.dump_file import KIND_OF_ENDING, DumpFile, FileKind
+from txnlog.dump.text_parts import printed_name
+from txnlog.dump.text_stream import Section, sections
 from txnlog.dump_log import dump_text
-from txnlog.dump_log.dump_text import CoordinatorRecord, Heading, is_dump_text
-from txnlog.dump_log.labelled import Labelled, Lines
+from txnlog.dump_log.coordinator_text import CoordinatorRecord, coordinator_record
+from txnlog.dump_log.dump_text import Heading, is_dump_text
+from txnlog.dump_log.labelled import Lines
 from txnlog.errors import DumpError, FormatError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
-from txnlog.format.structure import packed
-from txnlog.format.transaction_index import AbortedTransaction
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
-from txnlog.sources.coordinator import NULLS as NO_STATE
-from txnlog.sources.coordinator import state_batches, state_columns
-from txnlog.sources.rows import AbortedTransactionRow, BatchRow, ProducerSnapshotRow, TransactionStateRow
+from txnlog.sources.coordinator_states import NULLS as NO_STATE
+from txnlog.sources.coordinator_states import state_batches, state_columns
+from txnlog.sources.rows import BatchRow, TransactionStateRow
 from txnlog.sources.segments import Level
-from txnlog.sources.text_batches import NULL, Chunk, TextBatches, batches, chunks
+from txnlog.sources.text_batches import batches
+from txnlog.sources.text_chunks import chunks
+from txnlog.sources.text_columns import TextBatches
 
-OUT_OF_PLACE = "lines of a log whose heading is missing or forged"
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
 
@@ -118,12 +118,12 @@ def text_states(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterat
         for printed, section in printed_files(file)
         if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed)
         for chunk in chunks(section)
-        for row in _states(chunk, printed)
+        for row in states_of(printed, chunk.lines, batches(chunk))
     )
 
 
-def _states(chunk: Chunk, printed: DumpFile) -> Iterator[dict[str, Any]]:
-    lines, found = chunk.lines, batches(chunk)
+def states_of(printed: DumpFile, lines: Lines, found: TextBatches) -> Iterator[dict[str, Any]]:
+    """Rows of `TransactionStateRow`, as dictionaries, of some batches and the lines in which they stand."""
     place = NO_STATE | place_of(printed, TransactionStateRow)
     marks = dump_text.MESSAGE if found.are_records_alone else dump_text.RECORD
     records = np.flatnonzero(lines.start_with(marks))
@@ -151,7 +151,7 @@ def _states(chunk: Chunk, printed: DumpFile) -> Iterator[dict[str, Any]]:
 
 def _decoded(line: bytes, number: int, found: TextBatches, index: int) -> dict[str, Any]:
     try:
-        record = dump_text.coordinator_record(line)
+        record = coordinator_record(line)
         offset = _offset(record, number, found, index)
     except FormatError as error:
         return {"problem": f"record {number} of the batch: {error.reason}"}
@@ -177,97 +177,3 @@ def _offset(record: CoordinatorRecord, number: int, found: TextBatches, index: i
     if not base <= offset <= last:
         raise FormatError(f"offset {offset} is not one of its batch, {base} to {last}")
     return offset
-
-
-def entries(section: Section, start: bytes) -> Iterator[Labelled]:
-    """The entries of a producer snapshot or a transaction index. `FormatError` for lines that look like one."""
-    for piece in section:
-        lines = Lines(piece)
-        if is_of_a_log(lines):
-            raise FormatError(OUT_OF_PLACE)
-        wanted = np.flatnonzero(lines.start_with(start))
-        found = list(lines.labelled(wanted))
-        if sum(len(group.rows) for group in found) != len(wanted):
-            raise FormatError("a line is not that of an entry")
-        yield from found
-    if section.problem:
-        raise FormatError(section.problem)
-
-
-def is_of_a_log(lines: Lines) -> bool:
-    """Whether some of the lines are those of batches or records."""
-    if any(bool(lines.start_with(mark).any()) for mark in (dump_text.BATCH, dump_text.RECORD)):
-        return True
-    return bool(lines.start_with(dump_text.MESSAGE).any()) and dump_text.has_messages(lines.content)
-
-
-def text_snapshots(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
-    """Rows of `ProducerSnapshotRow`; none for a snapshot that is damaged, which its `DumpFileRow` says."""
-    yield from _of_entries(file, FileKind.PRODUCER_SNAPSHOT, is_wanted)
-
-
-def text_aborted(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
-    """Rows of `AbortedTransactionRow`; none for an index that is damaged, which its `DumpFileRow` says."""
-    yield from _of_entries(file, FileKind.TRANSACTION_INDEX, is_wanted)
-
-
-def _of_entries(file: DumpFile, kind: FileKind, is_wanted: Callable[[DumpFile], bool]) -> Iterator[pa.RecordBatch]:
-    for printed, section in printed_files(file):
-        if printed.kind is kind and printed.base_offset is not None and is_wanted(printed):
-            try:
-                yield from [*entry_batches(printed, section)]
-            except FormatError:
-                continue
-
-
-def entry_batches(printed: DumpFile, section: Section) -> Iterator[pa.RecordBatch]:
-    """The entries of a printed producer snapshot or transaction index as rows. `FormatError` if it is not whole."""
-    is_snapshot = printed.kind is FileKind.PRODUCER_SNAPSHOT
-    structure = ProducerSnapshotRow if is_snapshot else AbortedTransactionRow
-    place = place_of(printed, structure) | ({"snapshot_offset": printed.base_offset} if is_snapshot else {})
-    size = packed(ProducerSnapshotEntry if is_snapshot else AbortedTransaction).size
-    before, first = 0, packed(SnapshotHeader).size if is_snapshot else 0
-    for group in entries(section, dump_text.ENTRY if is_snapshot else dump_text.ABORTED):
-        columns = _snapshot_columns(group) if is_snapshot else _aborted_columns(group)
-        columns["position"] = first + (before + np.arange(len(group.rows))) * size
-        before += len(group.rows)
-        try:
-            yield record_batch(structure, place, columns)
-        except (pa.ArrowInvalid, OverflowError) as error:
-            raise FormatError(f"a number of an entry is too large: {error}") from error
-
-
-def _snapshot_columns(group: Labelled) -> dict[str, Any]:
-    numbers, count = group.numbers, len(group.rows)
-    of_every_release = {"producerId", "producerEpoch", "coordinatorEpoch"}
-    if not of_every_release <= numbers.keys() or "currentTxnFirstOffset" not in (numbers.keys() | group.words.keys()):
-        raise FormatError("an entry lacks what every release prints")
-
-    def number(*labels: str, otherwise: int) -> Any:
-        return next((numbers[label] for label in labels if label in numbers), np.full(count, otherwise))
-
-    time = number("lastTimestamp", "timestamp", otherwise=NULL)
-    first_offset = number("currentTxnFirstOffset", otherwise=NULL)
-    return {
-        "producer_id": numbers["producerId"],
-        "producer_epoch": numbers["producerEpoch"],
-        "coordinator_epoch": numbers["coordinatorEpoch"],
-        # What a producer without a batch does not have is not printed.
-        "last_sequence": number("lastSequence", otherwise=-1),
-        "last_offset": number("lastOffset", otherwise=-1),
-        "offset_delta": number("offsetDelta", otherwise=0),
-        "timestamp": pa.array(time, mask=time == NULL),
-        "current_txn_first_offset": pa.array(first_offset, mask=first_offset == NULL),
-    }
-
-
-def _aborted_columns(group: Labelled) -> dict[str, Any]:
-    labels = {
-        "producer_id": "producerId",
-        "first_offset": "firstOffset",
-        "last_offset": "lastOffset",
-        "last_stable_offset": "lastStableOffset",
-    }
-    if not set(labels.values()) <= group.numbers.keys():
-        raise FormatError("an entry lacks what every release prints")
-    return {name: group.numbers[label] for name, label in labels.items()}

@@ -11,11 +11,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from txnlog.dump.inventory import AN_INDEX, FileKind
+from txnlog.dump.dump_file import AN_INDEX, FileKind
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.summary import SegmentSummary
-from txnlog.sources.text import OUT_OF_PLACE
+from txnlog.sources.text_entries import OUT_OF_PLACE
 
 ANOTHER_SEGMENT = "it has the starting offset of another segment"
 WITH_ENTRIES = frozenset({FileKind.PRODUCER_SNAPSHOT.value, FileKind.TRANSACTION_INDEX.value})
@@ -37,7 +37,8 @@ class Piece:
     `text`, `start` and `index` are its place: the text, the byte at which the part starts, and how many pieces of the
     part stand before. `is_continued`: it begins in a part before. `failure` says why the part could not be read on.
     `problem` says why its end is not the end of what the tool printed. What else there is of a segment says
-    `txnlog.sources.text_summary`; of other files, `entry_problem` says why their entries cannot be used.
+    `txnlog.sources.text_summary`; of other files, `entry_problem` says why their entries cannot be used, and
+    `is_of_a_log` that its lines are those of a log.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Piece:
     size: int = 0
     problem: str | None = None
     entry_problem: str | None = None
+    is_of_a_log: bool = False
     summary: SegmentSummary = field(default_factory=SegmentSummary)
     skipped: int = 0
     first_position: int | None = None
@@ -169,7 +171,7 @@ def _other_file(known: dict[str, Any], pieces: list[Piece]) -> tuple[dict[str, A
     size = sum(piece.size for piece in pieces)
     problem = next((piece.entry_problem for piece in pieces if piece.entry_problem), None)
     # Parts begin at batches: what begins in another is that of a log.
-    if problem == OUT_OF_PLACE or (len(pieces) > 1 and problem is None):
+    if any(piece.is_of_a_log for piece in pieces) or (len(pieces) > 1 and problem is None):
         return {
             "kind": FileKind.SEGMENT.value,
             "size_in_bytes": size,

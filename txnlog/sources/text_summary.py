@@ -7,19 +7,23 @@ nothing of the text is believed. A text has no end mark: one that ends cleanly c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.labelled import Flags, Lines
 from txnlog.errors import FormatError
 from txnlog.sources.summary import add_offsets
-from txnlog.sources.text import OUT_OF_PLACE, entry_batches, is_of_a_log
-from txnlog.sources.text_batches import TextBatches, batches, chunks
+from txnlog.sources.text_batches import batches
+from txnlog.sources.text_chunks import chunks
+from txnlog.sources.text_columns import TextBatches
+from txnlog.sources.text_entries import OutOfPlaceError, entry_batches, is_of_a_log
 from txnlog.sources.text_pieces import (
     ANOTHER_SEGMENT,
     WITH_ENTRIES,
@@ -27,6 +31,13 @@ from txnlog.sources.text_pieces import (
     Piece,
     not_where_expected,
 )
+
+
+class Printed(NamedTuple):
+    """Some batches of a segment that was printed, and the lines in which they stand."""
+
+    lines: Lines
+    batches: TextBatches
 
 
 class _Segment:
@@ -170,32 +181,37 @@ class _Segment:
 
 
 def piece_of_text(
-    printed: DumpFile, section: Section, piece: Piece, written_by_brokers: bool, also: Callable[[TextBatches], None]
-) -> None:
+    printed: DumpFile, section: Section, piece: Piece, written_by_brokers: bool
+) -> Iterator[Printed | pa.RecordBatch]:
     """Sum up in `piece` what a text, or a part of one, says of one file that was printed.
 
-    `also` is shown the batches of a segment, some at a time.
+    Yields the batches of a segment, some at a time; of a producer snapshot or a transaction index its entries as rows.
     """
     if printed.kind is FileKind.SEGMENT:
         segment = _Segment(printed, piece, written_by_brokers)
         for chunk in chunks(section):
             found = batches(chunk)
             segment.add(chunk.lines, found)
-            also(found)
+            yield Printed(chunk.lines, found)
     elif printed.kind.value in WITH_ENTRIES:
-        _add_entries(printed, section, piece)
+        yield from _entries(printed, section, piece)
     elif any([is_of_a_log(Lines(lines)) for lines in section]):  # noqa: C419 - each section is read to its end
-        piece.entry_problem = OUT_OF_PLACE
+        piece.is_of_a_log = True
     piece.size, piece.problem = section.size, section.problem
 
 
-def _add_entries(printed: DumpFile, section: Section, piece: Piece) -> None:
+def _entries(printed: DumpFile, section: Section, piece: Piece) -> list[pa.RecordBatch]:
     try:
-        piece.summary.batches = sum(len(each) for each in entry_batches(printed, section))
+        found = [*entry_batches(printed, section)]
     except FormatError as error:
         for _ in section:
             pass
+        piece.is_of_a_log = isinstance(error, OutOfPlaceError)
         piece.entry_problem = error.reason
+        return []
+    piece.summary.batches = sum(map(len, found))
+    # A snapshot is of the offset in its name.
+    return found if printed.base_offset is not None else []
 
 
 def _is_first_line(lines: Lines) -> Flags:

@@ -31,7 +31,6 @@ _SPARK_TYPES: dict[str, DataType] = {
     "smallint": ShortType(),
     "int": IntegerType(),
     "bigint": LongType(),
-    "double": DoubleType(),
     "boolean": BooleanType(),
     "string": StringType(),
     "timestamp": TimestampType(),

@@ -119,13 +119,6 @@ def is_small(spark: SparkSession) -> bool:
     return spark.conf.get(IS_SMALL, "false") == "true"
 
 
-def starts_here() -> bool:
-    """Whether `session` would start a Spark of its own: there is none yet, and no platform brings one."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession() is None and not _has_platform({})
-
-
 def _has_platform(settings: Mapping[str, Setting]) -> bool:
     master = str(settings.get("spark.master", "local"))
     return not master.startswith("local") or "spark.remote" in settings or any(p in os.environ for p in PLATFORMS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.detection_cases import Case, Found
-from txnlog.detection.causes import ACTION_OF, DISCARDING, Cause
+from txnlog.detection.causes import DISCARDING
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 LISTED = "empty@50 ongoing@99[orders-0]"
@@ -123,10 +123,6 @@ CASES = [replace(case, orders=f"{case.orders} listed@310") if case.want.endswith
 def test_cause_and_action(case: Case, found: Found) -> None:
     row = found.only(case)
     assert f"{row['cause']} {row['action']} {row['confidence']}" == case.want
-
-
-def test_every_cause_has_an_action() -> None:
-    assert set(ACTION_OF) == set(Cause)
 
 
 def test_every_reason_is_whole(found: Found) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.coordinator_writer import coordinator_partition
 from txnlog.config import detect_options
 from txnlog.detection.partition_count import partition_counts, with_hash
-from txnlog.dump.inventory import LogDir
+from txnlog.dump.dump_file import LogDir
 from txnlog.job.facts import log_dir_row
 
 STATES = "cluster string, coordinator_partition int, transactional_id string, problem string"

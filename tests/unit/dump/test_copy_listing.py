@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.writer import data, put, segment
-from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.errors import DumpError
 from txnlog.sources.files import dump_file_rows
 

@@ -11,7 +11,8 @@ import pytest
 from tests.file_rows import rows
 from tests.writer import put, segment
 from txnlog.dump import listing
-from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import CopyTime
 from txnlog.errors import DumpError
 from txnlog.format.batch import NOTHING_FOLLOWS

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.writer import put, segment
-from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import CopyTime
 from txnlog.errors import DumpError
 

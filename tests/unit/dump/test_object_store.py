@@ -21,11 +21,13 @@ from tests.file_rows import rows_below
 from tests.object_store import Store
 from tests.writer import NOW, batch, put, record, snapshot
 from txnlog.dump import object_store
-from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.object_store import BLOCK, FIRST_BLOCK
 from txnlog.dump.opener import dump_root, opened_segment, regular_file
 from txnlog.format.snapshot import ProducerSnapshotEntry
-from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpFilesSource
+from txnlog.sources.data_sources import SOURCES, BatchesSource, DumpFilesSource, EvidenceSource
+from txnlog.sources.dump_source import DumpSource
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "data" / "samples" / "kafka-3.5.2-torn"
@@ -93,11 +95,15 @@ def test_the_rows_are_those_of_the_folder(source: Any, dump: Dump, reader: Store
     assert without_time(rows_below(source, uri, **PARTITION)) == near
 
 
-def test_each_file_is_asked_for_by_two_requests(dump: Dump, reader: Store) -> None:
-    source = DumpFilesSource({"path": dump[1], **PARTITION})
-    files = [file for file in source.wanted_files() if not file.skipped]
+@pytest.mark.parametrize("source", [DumpFilesSource, EvidenceSource])
+def test_each_file_is_asked_for_by_two_requests(source: type[DumpSource], dump: Dump, reader: Store) -> None:
+    """Whatever it is read for: what it adds up to, its entries, or where what is open in it starts."""
+    opened = source({"path": dump[1], "full": "true", **PARTITION})
+    files = [file for file in opened.wanted_files() if not file.skipped]
+    assert FileKind.PRODUCER_SNAPSHOT in {file.kind for file in files}
+    wanted = opened.readable()
     reader.requests.clear()
-    list(source.rows(files))
+    list(opened.rows(list(wanted)))
     asked = Counter((request.method, request.key) for request in reader.requests)
     expected = Counter({("HEAD", f"all/{file.file}"): 1 for file in files})
     expected.update({("GET", f"all/{file.file}"): 1 for file in files if file.size})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.unit.sources.test_text_traps import NOT_WHOLE
 from txnlog.dump_log import labelled
 from txnlog.dump_log.dump_text import ABORTED, BATCH, ENTRY, MESSAGE, RECORD
 from txnlog.dump_log.labelled import LARGEST, SMALLEST, Lines
+from txnlog.format.twins import Twin
 
 pytest.importorskip("numba")
 
@@ -29,7 +31,7 @@ Found = list[tuple[list[int], dict[str, list[int]], dict[str, str]]]
 def compiling_after(size: int) -> Iterator[None]:
     """Within it, lines are read by compiled code once so many bytes were read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labelled, "WORTH_COMPILING", size)
+        patch.setattr(labelled, "_twin", Twin("txnlog.dump_log.compiled_text", "with_layout", size))
         yield
 
 
@@ -48,7 +50,7 @@ def as_lists(numbers: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def assert_same(content: bytes) -> None:
-    assert found(content, 0) == found(content, 1 << 60)
+    assert found(content, 1) == found(content, 1 << 60)
 
 
 def test_the_texts_of_all_releases() -> None:
@@ -133,7 +135,7 @@ def test_lines_of_few_known_layouts_are_read_by_compiled_code(monkeypatch: pytes
 
     monkeypatch.setattr(labelled, "_by_layout", no_other_way)
     lines = Lines(b"offset: 1 valid: true\noffset: -25 valid: false\noffset: 300 valid: true\n" * 10)
-    with compiling_after(0):
+    with compiling_after(1):
         true, false = lines.labelled(np.arange(len(lines)))
     assert true.numbers["offset"].tolist() == [1, 300] * 10
     assert (false.rows.tolist(), false.words) == (list(range(1, 30, 3)), {"valid": "false"})
@@ -141,5 +143,6 @@ def test_lines_of_few_known_layouts_are_read_by_compiled_code(monkeypatch: pytes
 
 def test_without_numba_all_is_read_the_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = found(TEXTS[-1], 1 << 60)
-    monkeypatch.setattr(labelled, "_with_layout", lambda: None)
-    assert found(TEXTS[-1], 0) == expected
+    monkeypatch.delitem(sys.modules, "txnlog.dump_log.compiled_text", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert found(TEXTS[-1], 1) == expected

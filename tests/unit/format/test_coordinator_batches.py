@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.coordinator_writer import STATES, coordinator_key, coordinator_value
 from tests.writer import Bytes, batch, record
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TransactionState
 from txnlog.format.coordinator_batches import usual_records
 from txnlog.format.scan import Run, scan
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.coordinator_states import coordinator_states
 
 FILE = DumpFile("", "b1/s/0.log", "b1", FileKind.SEGMENT, 0, 0, "c", "1", "__transaction_state", 10, 0)
 INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from llvmlite import binding
 
 from tests.writer import Bytes, batch, data, marker, message, record
 from txnlog.format import batch as wire
-from txnlog.format import kept
+from txnlog.format import compiled_walk, twins
 from txnlog.format import walk as walks
 from txnlog.format.headers import NAMES, Headers
 from txnlog.format.scan import Run, scan
-from txnlog.format.walk import Steps, Walk, Walker, compiled_walk, walk_in_python
+from txnlog.format.twins import loaded
+from txnlog.format.walk import Steps, Walk, Walker, walk_in_python, walk_with
 
+COMPILED = walk_with(compiled_walk.walk)
 EXTREME = {
     "base_offset": 2**62 - 1,
     "partition_leader_epoch": -(2**31),
@@ -65,15 +67,14 @@ def assert_same(found: Steps, expected: Steps) -> None:
     assert found.crcs[has_crc].tolist() == expected.crcs[has_crc].tolist()
 
 
-@pytest.mark.parametrize("name", ["instruction", "tables"])
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(window=windows())
-def test_compiled_or_not_the_walk_finds_the_same(walk_named: Callable[[str], Walk], name: str, window: bytes) -> None:
-    assert_same(walk_named(name)(memoryview(window)), walk_in_python(memoryview(window)))
+def test_compiled_or_not_the_walk_finds_the_same(window: bytes) -> None:
+    assert_same(COMPILED(memoryview(window)), walk_in_python(memoryview(window)))
 
 
-@pytest.mark.parametrize("name", ["python", "instruction", "tables"])
-def test_every_number_of_a_header_is_the_one_that_struct_reads(walk_named: Callable[[str], Walk], name: str) -> None:
+@pytest.mark.parametrize("walk", [walk_in_python, COMPILED], ids=["python", "compiled"])
+def test_every_number_of_a_header_is_the_one_that_struct_reads(walk: Walk) -> None:
     content = (
         batch(last_offset_delta=2**31 - 1, **EXTREME)
         + data(2, count=3)
@@ -81,7 +82,7 @@ def test_every_number_of_a_header_is_the_one_that_struct_reads(walk_named: Calla
         + data(4)
         + UNKNOWN_MAGIC
     )
-    steps = walk_named(name)(memoryview(content))
+    steps = walk(memoryview(content))
     rows = [steps.headers.row(index) for index in range(5)]
     for index in (0, 1, 3, 4):
         assert rows[index] == wire.RecordBatchHeader(*wire.HEADER.unpack_from(content, steps.starts[index]))
@@ -91,15 +92,10 @@ def test_every_number_of_a_header_is_the_one_that_struct_reads(walk_named: Calla
 
 
 @pytest.mark.parametrize("size", [*range(49, 75), 4096])
-def test_a_checksum_covers_every_byte_whatever_the_size(walk_named: Callable[[str], Walk], size: int) -> None:
+def test_a_checksum_covers_every_byte_whatever_the_size(size: int) -> None:
     content = batch(1, [record(bytes(size % 256 for size in range(size)))])
-    for name in ("instruction", "tables"):
-        (crc,) = walk_named(name)(memoryview(content)).crcs
-        assert crc == wire.crc_of_batch(memoryview(content))
-
-
-def found_by(walker: Walker, segment: bytes, window: int) -> list[int]:
-    return [len(walker(memoryview(segment[place : place + window])).starts) for place in range(0, len(segment), window)]
+    (crc,) = COMPILED(memoryview(content)).crcs
+    assert crc == wire.crc_of_batch(memoryview(content))
 
 
 def test_small_batches_are_walked_by_compiled_code_once_there_have_been_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +109,7 @@ def test_small_batches_are_walked_by_compiled_code_once_there_have_been_enough(m
         return tell
 
     monkeypatch.setattr(walks, "walk_in_python", told("python", walk_in_python))
-    real = compiled_walk()
-    assert real is not None
-    monkeypatch.setattr(walks, "compiled_walk", lambda: told("compiled", real))
+    monkeypatch.setattr(walks, "walk_with", lambda put: told("compiled", walk_with(put)))
     small, large = data(1) * 40, batch(1, [record(b"x" * 100_000)])
     walker = Walker(enough=100)
     for window in (large, small, small, small, small, large, large, small, small):
@@ -123,13 +117,28 @@ def test_small_batches_are_walked_by_compiled_code_once_there_have_been_enough(m
     assert used == [*["python"] * 4, "compiled", "compiled", "python", "python", "compiled"]
 
 
+@pytest.fixture
+def no_twin_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "txnlog.format.compiled_walk", raising=False)
+
+
+def found_of_five_windows() -> list[int]:
+    walker, content = Walker(enough=50), data(1) * 40
+    return [len(walker(memoryview(content)).starts) for _ in range(5)]
+
+
+@pytest.mark.usefixtures("no_twin_loaded")
 def test_without_numba_the_walk_stays_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "txnlog.format.compiled", raising=False)
-    monkeypatch.delattr("txnlog.format.compiled", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert compiled_walk() is None
-    content = data(1) * 40
-    assert found_by(Walker(enough=50), content * 5, len(content)) == [40] * 5
+    assert loaded("txnlog.format.compiled_walk", "walk") is None
+    assert found_of_five_windows() == [40] * 5
+
+
+@pytest.mark.usefixtures("no_twin_loaded")
+def test_on_a_processor_without_the_instruction_the_walk_stays_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding, "get_host_cpu_features", dict)
+    assert loaded("txnlog.format.compiled_walk", "walk") is None
+    assert found_of_five_windows() == [40] * 5
 
 
 def test_more_batches_than_are_walked_at_once_are_all_found(each_walk: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,11 +156,11 @@ def test_what_cannot_be_kept_is_compiled_all_the_same(monkeypatch: pytest.Monkey
     double: dict[str, Any] = {}
     # Code that no file holds has no place beside it.
     exec("def twice(number):\n    return 2 * number", double)
-    assert kept.compiled("i8(i8)")(double["twice"])(21) == 42
+    assert twins.compiled("i8(i8)")(double["twice"])(21) == 42
 
 
 def test_what_was_compiled_once_is_there_for_the_next_process() -> None:
-    code = "from txnlog.format.compiled import walk; print(sum(walk.stats.cache_hits.values()))"
+    code = "from txnlog.format.compiled_walk import walk; print(sum(walk.stats.cache_hits.values()))"
     # The first keeps it, unless that was done before: whoever else removes caches meanwhile is none of its business.
     hits = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,8 +1,7 @@
-"""Which dumps the driver reads by itself, and which get a Spark that is set up for few rows."""
+"""Which dumps get a Spark that is set up for few rows."""
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,9 @@ from random import Random
 import cramjam
 import pytest
 
-from txnlog.dump.inventory import Inventory, inventory
-from txnlog.job.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows, is_read_by_driver
+from txnlog.dump.dump_file import Inventory
+from txnlog.dump.inventory import inventory
+from txnlog.job.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows
 
 SEGMENT = "00000000000000000000.log"
 
@@ -42,14 +42,7 @@ def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
     ],
 )
 def test_what_reaches_spark_row_by_row_decides(tmp_path: Path, sizes: dict[str, int], few_rows: bool) -> None:
-    dump = dump_of(tmp_path, sizes)
-    assert (is_few_rows(dump), is_read_by_driver(dump)) == (few_rows, few_rows)
-
-
-@pytest.mark.parametrize(("size", "by_driver"), [(SMALL, True), (SMALL + 1, False)])
-def test_a_store_gives_several_workers_more_than_the_driver(tmp_path: Path, size: int, by_driver: bool) -> None:
-    dump = dataclasses.replace(dump_of(tmp_path, {f"orders-0/{SEGMENT}": size}), root="s3://bucket/dump")
-    assert (is_few_rows(dump), is_read_by_driver(dump)) == (True, by_driver)
+    assert is_few_rows(dump_of(tmp_path, sizes)) == few_rows
 
 
 def test_many_files_are_many_rows(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from txnlog.config import detect_options
-from txnlog.dump.inventory import UNNAMED, Inventory, LogDir
+from txnlog.dump.dump_file import Inventory, LogDir
+from txnlog.dump.log_dirs import UNNAMED
 from txnlog.errors import ClusterError, OptionError
 from txnlog.live.coordinators import Consumed, PartitionLog
 from txnlog.live.settings import ClusterSettings, live_cluster, with_live_settings

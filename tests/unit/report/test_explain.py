@@ -9,10 +9,10 @@ import pytest
 
 from tests.tables_by_hand import at, written
 from tests.terminal import seen
-from txnlog.detection.causes import ACTION_OF, Action, Cause
+from txnlog.detection.causes import Action, Cause
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
-from txnlog.report.causes import ACTIONS, CAUSES
+from txnlog.report.advice import COSTS
 from txnlog.report.explain import Told, stories
 from txnlog.report.explained import rendered
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
@@ -79,22 +79,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
 
 @pytest.mark.parametrize("cause", Cause)
 def test_every_cause_has_a_story_of_its_own_and_what_prevents_it(cause: Cause) -> None:
-    text = CAUSES[cause]
-    assert text.story.endswith(".")
-    assert text.prevention.endswith(".")
-    assert [each for each in CAUSES if CAUSES[each].story == text.story] == [cause]
+    assert all(words.endswith(".") for words in (cause.says, cause.story, cause.prevention))
+    assert [each for each in Cause if each.story == cause.story] == [cause]
 
 
 @pytest.mark.parametrize("action", Action)
 def test_every_action_says_what_becomes_of_the_records(action: Action) -> None:
-    said = ACTIONS[action].format(records="RECORDS", bytes="BYTES", batches="BATCHES")
+    said = COSTS[action].format(records="RECORDS", bytes="BYTES", batches="BATCHES")
     assert "RECORDS" in said
     assert "BYTES" in said
 
 
-@pytest.mark.parametrize("cause", [each for each in Cause if ACTION_OF[each] is Action.ABORT])
+@pytest.mark.parametrize("cause", [each for each in Cause if each.action is Action.ABORT])
 def test_each_cause_of_an_abort_names_a_release_or_says_that_there_is_none(cause: Cause) -> None:
-    assert any(words in CAUSES[cause].prevention for words in ("Kafka 3.6 and later", "No release up to Kafka 4.3"))
+    assert any(words in cause.prevention for words in ("Kafka 3.6 and later", "No release up to Kafka 4.3"))
 
 
 def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root) -> None:

@@ -11,11 +11,11 @@ import pytest
 from tests import golden
 from tests.coordinator_writer import coordinator_key, coordinator_record, coordinator_value
 from tests.writer import CODECS, Bytes, batch, compressed, data, marker, message, record
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TransactionState
-from txnlog.sources import coordinator
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources import coordinator_states as coordinator
+from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.rows import TransactionStateRow
 from txnlog.spark.schema import arrow_schema
 

@@ -13,7 +13,14 @@ from tests.writer import NOW, batch, data, marker, put, snapshot
 from txnlog.format.coordinator import TransactionState
 from txnlog.format.scan import WINDOW
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
-from txnlog.sources.data_sources import EvidenceSource, TransactionStatesSource
+from txnlog.sources.data_sources import (
+    AbortedTransactionsSource,
+    CheckpointsSource,
+    EvidenceSource,
+    ProducerSnapshotsSource,
+    TransactionStatesSource,
+)
+from txnlog.sources.dump_source import DumpSource
 
 Row = dict[str, Any]
 PARTITION = "broker-1/orders-0"
@@ -163,15 +170,24 @@ def test_a_row_says_why_a_segment_was_not_read(tmp_path: Path) -> None:
     assert (row["bytes_parsed"], row["batches"], row["damaged_to"]) == (0, None, None)
 
 
-def test_records_of_coordinators_are_those_of_their_own_source() -> None:
-    """Of segments and of texts."""
+@pytest.mark.parametrize(
+    ("fact", "source"),
+    [
+        ("state", TransactionStatesSource),
+        ("producer_snapshot", ProducerSnapshotsSource),
+        ("aborted_transaction", AbortedTransactionsSource),
+        ("checkpoint", CheckpointsSource),
+    ],
+)
+def test_records_and_entries_are_those_of_their_own_source(fact: str, source: type[DumpSource]) -> None:
+    """Of the files themselves and of texts."""
     for dump in ("data/samples/kafka-3.5.2", "tests/texts/3.5.2"):
         place = str(Path(__file__).parents[3] / dump)
-        own = TransactionStatesSource({"path": place})
+        own = source({"path": place})
         expected = [row for rows in own.rows(list(own.readable())) for row in rows.to_pylist()]
-        states = [row["state"] for row in of(found(Path(place)), "state")]
-        assert expected
-        assert sorted(map(repr, states)) == sorted(map(repr, expected))
+        rows = [row[fact] for row in of(found(Path(place)), fact)]
+        assert expected or (fact, dump) == ("checkpoint", "tests/texts/3.5.2")
+        assert sorted(map(repr, rows)) == sorted(map(repr, expected))
 
 
 def test_records_of_coordinators_are_handed_on_before_their_segment_is_read_to_its_end(tmp_path: Path) -> None:

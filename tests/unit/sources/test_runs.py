@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txnlog.sources import groups, runs
+from txnlog.sources import runs
 from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
 from txnlog.sources.runs import Sums
 from txnlog.times import LATEST_MS
@@ -139,11 +139,6 @@ def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(runs, "WAITING", request.param)
 
 
-@pytest.fixture(params=[groups.grouped_by_numpy, groups.compiled_groups()], ids=["numpy", "compiled"], autouse=True)
-def grouped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "grouped", request.param)
-
-
 @settings(deadline=None, max_examples=300)
 @given(BATCHES, st.lists(st.integers(0, 30), max_size=4))
 def test_a_run_is_what_lies_behind_the_last_marker_of_its_producer_id(batches: list[One], cuts: list[int]) -> None:
@@ -152,7 +147,7 @@ def test_a_run_is_what_lies_behind_the_last_marker_of_its_producer_id(batches: l
         (start, position, first), (last_offset, _, last) = found[0], found[-1]
         ones = [one for _, _, one in found]
         expected[producer_id] = {
-            "base_offset": start,
+            "start_offset": start,
             "position": position,
             "first_timestamp": first.first_time if 0 <= first.first_time <= LATEST_MS else first.time,
             "first_leader_epoch": 4,
@@ -186,7 +181,7 @@ def test_the_last_marker_of_each_producer_id_is_kept(batches: list[One], cuts: l
         for offset, position, one in placed(batches)
         if one.is_event and one.marker > NO_MARKER
     }
-    names = ("base_offset", "position", "marker", "producer_epoch", "max_timestamp")
+    names = ("start_offset", "position", "marker", "producer_epoch", "max_timestamp")
     rows = summed(batches, cuts, []).markers()
     assert {row["producer_id"]: tuple(row[name] for name in names) for row in rows} == expected
 
@@ -219,7 +214,7 @@ def test_of_an_anchor_it_is_known_what_lies_around_it(batches: list[One], cuts: 
     }
     names = ("records_before", "bytes_before", "stamp_before_start", "stamp_after")
     rows = summed(batches, cuts, anchors).anchors()
-    assert {row["base_offset"]: tuple(row[name] for name in names) for row in rows} == expected
+    assert {row["start_offset"]: tuple(row[name] for name in names) for row in rows} == expected
 
 
 @settings(deadline=None, max_examples=100)

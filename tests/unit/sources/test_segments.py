@@ -22,7 +22,8 @@ from tests.writer import (
     record,
     segment,
 )
-from txnlog.dump.inventory import DumpFile, FileKind, inventory
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.local import LocalSegment
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level, segment_batches

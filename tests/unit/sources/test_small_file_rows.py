@@ -11,9 +11,10 @@ import pytest
 from tests import golden
 from tests.file_rows import rows, values
 from tests.writer import checkpoint, put
-from txnlog.dump.inventory import DumpFile, inventory
-from txnlog.sources.files import aborted_transaction_rows, checkpoint_rows, producer_snapshot_rows
+from txnlog.dump.dump_file import DumpFile
+from txnlog.dump.inventory import inventory
 from txnlog.sources.rows import CheckpointRow
+from txnlog.sources.small_files import entry_rows
 from txnlog.spark.schema import arrow_schema
 
 CONTENTS = {
@@ -32,12 +33,10 @@ def test_a_small_file_is_parsed_and_its_entries_counted(tmp_path: Path, name: st
 
 
 DAMAGE = [
-    pytest.param(golden.SNAPSHOT[:-1] + b"x", producer_snapshot_rows, "00000000000000000006.snapshot", id="snapshot"),
-    pytest.param(
-        golden.TRANSACTION_INDEX + b"x", aborted_transaction_rows, "00000000000000000000.txnindex", id="index"
-    ),
-    pytest.param(b"0\n2\na 0 5\n", checkpoint_rows, "replication-offset-checkpoint", id="checkpoint cut off"),
-    pytest.param(b"0\n1\n\xff 0 5\n", checkpoint_rows, "replication-offset-checkpoint", id="checkpoint not UTF-8"),
+    pytest.param(golden.SNAPSHOT[:-1] + b"x", entry_rows, "00000000000000000006.snapshot", id="snapshot"),
+    pytest.param(golden.TRANSACTION_INDEX + b"x", entry_rows, "00000000000000000000.txnindex", id="index"),
+    pytest.param(b"0\n2\na 0 5\n", entry_rows, "replication-offset-checkpoint", id="checkpoint cut off"),
+    pytest.param(b"0\n1\n\xff 0 5\n", entry_rows, "replication-offset-checkpoint", id="checkpoint not UTF-8"),
 ]
 
 
@@ -70,7 +69,7 @@ def only(root: Path, name: str) -> DumpFile:
 
 def test_entries_of_a_snapshot_are_rows(tmp_path: Path) -> None:
     """Item 24: it holds the state before the offset in its name."""
-    (found,) = producer_snapshot_rows(only(tmp_path, "orders-0/00000000000000000006.snapshot"))
+    (found,) = entry_rows(only(tmp_path, "orders-0/00000000000000000006.snapshot"))
     (row,) = found.to_pylist()
     assert values(row, "snapshot_offset", "position", "producer_id", "producer_epoch") == [6, 10, 2007, 3]
     assert values(row, "last_sequence", "last_offset", "offset_delta") == [9, 5, 0]
@@ -78,14 +77,14 @@ def test_entries_of_a_snapshot_are_rows(tmp_path: Path) -> None:
 
 
 def test_entries_of_a_transaction_index_are_rows(tmp_path: Path) -> None:
-    (found,) = aborted_transaction_rows(only(tmp_path, "orders-0/00000000000000000000.txnindex"))
+    (found,) = entry_rows(only(tmp_path, "orders-0/00000000000000000000.txnindex"))
     row = found.to_pylist()[4]
     names = ("position", "producer_id", "first_offset", "last_offset", "last_stable_offset")
     assert values(row, *names) == [136, 1004, 65, 69, 70]
 
 
 def test_lines_of_an_offset_checkpoint_are_rows(tmp_path: Path) -> None:
-    (found,) = checkpoint_rows(only(tmp_path, "replication-offset-checkpoint"))
+    (found,) = entry_rows(only(tmp_path, "replication-offset-checkpoint"))
     assert found.schema == arrow_schema(CheckpointRow)
     assert [values(row, "checkpoint", "topic", "partition", "checkpoint_offset") for row in found.to_pylist()] == [
         ["replication-offset-checkpoint", "orders", 0, 6],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,18 @@ import pytest
 
 from tests.file_rows import rows_below, rows_in_parts
 from tests.replay_rows import batches_of_rows
-from txnlog.dump import text_stream
-from txnlog.dump.inventory import DumpFile, FileKind
+from txnlog.dump import text_parts
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.text_parts import Part
+from txnlog.sources.batch_columns import batches_of_text
 from txnlog.sources.data_sources import DumpFilesSource, EvidenceSource
-from txnlog.sources.evidence import FILE, SUMS, batches_of_text
+from txnlog.sources.evidence import FILE, SUMS
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text import printed_files, text_batches
-from txnlog.sources.text_batches import batches, chunks
+from txnlog.sources.text_batches import batches
+from txnlog.sources.text_chunks import chunks
+from txnlog.sources.text_files import TextReading
 from txnlog.spark.schema import arrow_schema
 
 TEXTS = Path(__file__).parents[2] / "texts"
@@ -76,7 +82,7 @@ def test_a_text_in_parts_says_what_it_says_at_once(tmp_path: Path, monkeypatch: 
     at_once = of_fact(SUMS, evidence(tmp_path))
     files = rows_below(DumpFilesSource, tmp_path)
     assert rows_in_parts(tmp_path, 1000) == files
-    monkeypatch.setattr(text_stream, "SPLIT", 1000)
+    monkeypatch.setattr(text_parts, "SPLIT", 1000)
     sums = of_fact(SUMS, evidence(tmp_path))
     assert (len(at_once), len(sums) > 1) == (1, True)
     assert {row["file"] for row in sums} == {at_once[0]["file"]}
@@ -92,3 +98,27 @@ def test_the_row_of_a_text_is_the_same_with_its_evidence(tmp_path: Path) -> None
     names = arrow_schema(DumpFilesSource.row).names
     found = [{name: row[name] for name in names} for row in of_fact(FILE, evidence(tmp_path))]
     assert found == rows_below(DumpFilesSource, tmp_path)
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_entries_that_go_on_in_another_part_are_not_believed(is_cut: bool) -> None:
+    """Parts are cut before lines of batches: what goes on with those is no snapshot, whatever its heading says."""
+    path = TEXTS / "4.3.0" / "entries.txt"
+    whole = text(path)
+    headings = [place.start() for place in re.finditer(rb"^Dumping ", path.read_bytes(), re.MULTILINE)]
+    part = replace(whole, part=Part(0, headings[2], is_cut=is_cut))
+    found = [printed.file for printed, _ in TextReading(part).found()]
+    everything = [printed.file for printed, _ in TextReading(whole).found()]
+    assert len(everything) == len(headings)
+    assert found == everything[: 1 if is_cut else 2]
+
+
+def test_a_part_says_that_a_section_goes_on_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_bytes(b"".join((TEXTS / "4.3.0" / name).read_bytes() for name in ("deep.txt", "entries.txt")))
+    monkeypatch.setattr(text_parts, "SPLIT", 1000)
+    found = text_parts.parts(str(path), path.stat().st_size)
+    assert len(found) > 2
+    for part, following in pairwise(found):
+        assert part.is_cut == following.is_continued
+    assert not found[-1].is_cut

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 from tests.file_rows import rows_below, rows_in_parts
-from txnlog.dump import text_stream
+from txnlog.dump import decoded, text_parts, text_stream
 from txnlog.errors import DumpError, OptionError
 from txnlog.format.batch import NOTHING_FOLLOWS
-from txnlog.sources import text_batches
+from txnlog.sources import text_chunks
 from txnlog.sources.data_sources import BatchesSource, DumpFilesSource, ProducerSnapshotsSource, TransactionStatesSource
 
 TEXTS = Path(__file__).parents[2] / "texts"
@@ -291,7 +291,7 @@ def test_a_byte_order_mark_in_the_middle_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_long_text_with_a_mark_is_not_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_stream, "SPLIT", 700)
+    monkeypatch.setattr(text_parts, "SPLIT", 700)
     for mark in (0, DEEP.index(b"baseOffset: 9 ")):
         marked = DEEP[:mark] + codecs.BOM_UTF8 + DEEP[mark:]
         assert [row["topic"] for row in batches(tmp_path, marked, "refunds-7.txt")] == ["orders"] * 11
@@ -439,8 +439,8 @@ def test_a_long_text_is_split_at_batches(
     )
     expected = batches(tmp_path, several)
     files = summaries(tmp_path, several)
-    monkeypatch.setattr(text_stream, "SPLIT", split)
-    found = text_stream.parts(str(tmp_path / "log.txt"), len(several))
+    monkeypatch.setattr(text_parts, "SPLIT", split)
+    found = text_parts.parts(str(tmp_path / "log.txt"), len(several))
     assert [part.start for part in found[1:]] == [part.end for part in found[:-1]]
     assert len(found) > 2
     unsized = [row | {"size_in_bytes": 0} for row in batches(tmp_path, several)]
@@ -451,14 +451,16 @@ def test_a_long_text_is_split_at_batches(
 @pytest.mark.parametrize("block", [50, 1000])
 def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     expected = batches(tmp_path, PAYLOADS), summary(tmp_path, PAYLOADS)
-    monkeypatch.setattr(text_stream, "BLOCK", block)
+    for module in (decoded, text_stream):
+        monkeypatch.setattr(module, "BLOCK", block)
     assert (batches(tmp_path, PAYLOADS), summary(tmp_path, PAYLOADS)) == expected
 
 
 def test_lines_and_batches_of_any_length_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_stream, "LONGEST_LINE", 600)
-    monkeypatch.setattr(text_stream, "BLOCK", 200)
-    monkeypatch.setattr(text_batches, "LONGEST_BATCH", 700)
+    for module in (decoded, text_stream):
+        monkeypatch.setattr(module, "BLOCK", 200)
+    monkeypatch.setattr(text_chunks, "LONGEST_BATCH", 700)
     long = PAYLOADS.replace(b"payload: one", b"payload: " + b"one" * 10_000)
     assert batches(tmp_path / "long", long) == batches(tmp_path / "short", PAYLOADS)
     assert summary(tmp_path / "long", long)["damaged_to"] is None
@@ -474,7 +476,7 @@ def test_a_compressed_text_that_was_cut_is_cut(tmp_path: Path, keep: int) -> Non
 
 def test_what_is_compressed_and_cut_within_its_first_block_is_named(tmp_path: Path) -> None:
     row = summary(tmp_path, zstd(DEEP)[:100])
-    assert (row["kind"], row["bytes_skipped"]) == ("other", 100)
+    assert (row["kind"], row["bytes_skipped"]) == ("unreadable", 100)
     assert "cannot be decompressed" in row["problem"]
 
 
@@ -581,7 +583,7 @@ def test_an_id_of_unknown_length_may_hold_line_breaks(tmp_path: Path) -> None:
 def test_a_coordinator_behind_other_topics_may_be_forged_by_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: int
 ) -> None:
-    monkeypatch.setattr(text_stream, "SPLIT", split)
+    monkeypatch.setattr(text_parts, "SPLIT", split)
     *_, coordinator = summaries(tmp_path, DEEP + COORDINATOR)
     assert (coordinator["topic"], coordinator["damaged_to"]) == ("__transaction_state", NOTHING_FOLLOWS)
     assert "into a file of their own" in coordinator["problem"]

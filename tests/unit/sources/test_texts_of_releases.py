@@ -13,10 +13,10 @@ from txnlog.sources.data_sources import (
     AbortedTransactionsSource,
     BatchesSource,
     DumpFilesSource,
-    DumpSource,
     ProducerSnapshotsSource,
     TransactionStatesSource,
 )
+from txnlog.sources.dump_source import DumpSource
 
 TEXTS = Path(__file__).parents[2] / "texts"
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"

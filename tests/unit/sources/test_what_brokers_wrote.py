@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from txnlog.dump.inventory import FileKind, inventory
+from txnlog.dump.dump_file import FileKind
+from txnlog.dump.inventory import inventory
 from txnlog.dump.local import LocalSegment
-from txnlog.sources.coordinator import coordinator_states
+from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.segments import Level, segment_batches
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"

@@ -16,7 +16,7 @@ import txnlog.spark.session
 from txnlog.errors import SetupError
 from txnlog.spark import jars
 from txnlog.spark.java import java
-from txnlog.spark.session import CONF, LOCAL, session, starts_here
+from txnlog.spark.session import CONF, LOCAL, session
 
 ROOT = Path(__file__).parents[3]
 
@@ -241,7 +241,6 @@ def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.Mo
     monkeypatch.setattr(txnlog.spark.session, "_start", lambda _, settings: started.append(dict(settings)))
     for variable in txnlog.spark.session.PLATFORMS:
         monkeypatch.delenv(variable, raising=False)
-    assert starts_here()
     session(is_small=is_small, **{"spark.sql.adaptive.enabled": True})
     (settings,) = started
     assert settings.get("spark.sql.codegen.wholeStage", True) is not is_small
@@ -251,7 +250,6 @@ def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.Mo
 
 
 def test_an_active_session_is_taken_as_it_is(spark: SparkSession) -> None:
-    assert not starts_here()
     assert session("another", **{"spark.sql.shuffle.partitions": 99}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
 
@@ -262,7 +260,6 @@ def test_a_platform_keeps_its_own_settings(monkeypatch: pytest.MonkeyPatch, vari
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(txnlog.spark.session, "_start", lambda _, settings: started.append(dict(settings)))
     monkeypatch.setenv(variable, "1")
-    assert not starts_here()
     session(is_small=True, **{"spark.sql.shuffle.partitions": 3})
     assert started == [{"spark.sql.shuffle.partitions": 3}]
 

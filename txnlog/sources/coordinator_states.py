@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from txnlog.dump.inventory import DumpFile
+from txnlog.dump.dump_file import DumpFile
 from txnlog.errors import FormatError
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END, RecordBatchHeader

@@ -1,0 +1,190 @@
+"""Evidence of a dump: each of its files is read once, with the files that it is to be read with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.sources.batch_columns import batches_of_run, batches_of_text
+from txnlog.sources.coordinator_states import state_batches, states_of_run
+from txnlog.sources.evidence import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
+from txnlog.sources.files import SegmentReading
+from txnlog.sources.groups import EARLIEST
+from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
+from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
+from txnlog.sources.runs import Sums
+from txnlog.sources.small_files import small_file
+from txnlog.sources.text import states_of
+from txnlog.sources.text_files import TextReading, text_rows
+from txnlog.sources.text_summary import Printed
+
+NOT_NEEDED = "not needed: the producer snapshot at offset {} has what it left open (--full reads it)"
+
+
+def evidence(groups: Iterable[LogFiles]) -> Iterator[pa.RecordBatch]:
+    """Rows of `EvidenceRow` of groups of files."""
+    found = EvidenceRows()
+    for group in groups:
+        yield from _add(found, group)
+        if found.is_full:
+            yield from found.batches()
+    yield from found.batches()
+
+
+def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
+    """Add what is in some files; rows of single records and entries are too many to be kept and are yielded."""
+    segments, starts = segments_of(group.files), _OpenIn()
+    for file in group.files:
+        if file.skipped:
+            found.add_file(skipped_row(file))
+        elif file.kind is FileKind.DUMP_TEXT:
+            yield from _add_text(found, file, group.is_part)
+        elif not is_segment(file):
+            yield from _add_small_file(found, file, starts)
+    if not segments:
+        return
+    start = _Start.of(group, segments, starts)
+    if segments[0].topic != TRANSACTION_STATE:
+        _add_log(found, segments, start)
+        return
+    for segment in segments:
+        yield from _add_coordinator(found, segment, start.anchors)
+
+
+def _add_small_file(found: EvidenceRows, file: DumpFile, starts: _OpenIn) -> Iterator[pa.RecordBatch]:
+    read = small_file(file)
+    found.add_file(listed_row(file) | read.columns)
+    if file.kind is FileKind.PRODUCER_SNAPSHOT:
+        starts.add(file, read.entries)
+    if read.entries is not None and read.entries.num_rows:
+        yield evidence_of(FACT_OF_KIND[file.kind], read.entries)
+
+
+def _add_text(found: EvidenceRows, file: DumpFile, is_part: bool) -> Iterator[pa.RecordBatch]:
+    text, sums = TextReading(file), dict[str, tuple[DumpFile, Sums]]()
+    for printed, read in text.found():
+        if isinstance(read, Printed):
+            _, of_file = sums.setdefault(printed.file, (printed, Sums()))
+            of_file.add(batches_of_text(read.batches, printed.topic in WRITTEN_BY_BROKERS))
+        yield from _rows_of_text(printed, read)
+    if is_part:
+        for known, piece in text.pieces:
+            found.add_piece(known, piece)
+    else:
+        for row in text_rows(text.pieces):
+            found.add_file(row)
+    for printed, of_file in sums.values():
+        found.add_sums(printed, of_file)
+
+
+def _rows_of_text(printed: DumpFile, read: Printed | pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if not isinstance(read, Printed):
+        yield evidence_of(FACT_OF_KIND[printed.kind], read)
+    elif printed.topic == TRANSACTION_STATE:
+        for states in state_batches(states_of(printed, read.lines, read.batches)):
+            yield evidence_of(STATES, states)
+
+
+def _add_coordinator(found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+    # Without a coordinator hardly anything can be told: a store that refuses it is no damage of the dump.
+    sums, reading = Sums(anchors), SegmentReading(segment, is_needed=True)
+    for run, control in reading.runs():
+        sums.add(batches_of_run(run, control, written_by_brokers=True))
+        for states in states_of_run(segment, run):
+            yield evidence_of(STATES, states)
+    found.add_file(reading.row)
+    found.add_sums(segment, sums)
+
+
+def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> None:
+    """The rows of segments in their order, of which those before the start are read only where time is lacking."""
+    first = next((index for index in reversed(range(len(segments))) if base_of(segments[index]) <= start.offset), 0)
+    read = [(segment, _read(found, segment, start.anchors)) for segment in segments[first:]]
+    while first > 0 and _lacks_time([sums for _, sums in read]):
+        first -= 1
+        read.insert(0, (segments[first], _read(found, segments[first], start.anchors)))
+    for segment in segments[:first]:
+        found.add_file(unread_row(segment, NOT_NEEDED.format(start.snapshot)))
+    for segment, sums in read:
+        found.add_sums(segment, sums)
+
+
+class _OpenIn:
+    """Where the transactions start that are open in producer snapshots; each is parsed once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[int] | None] = {}
+
+    def add(self, file: DumpFile, entries: pa.RecordBatch | None) -> None:
+        """Add a snapshot that has been read; it has no entries where it is damaged."""
+        self._found[file.file] = None if entries is None else _starts(entries)
+
+    def of(self, file: DumpFile) -> list[int] | None:
+        """Those of a snapshot; None if it is damaged, which its `DumpFileRow` says."""
+        if file.file not in self._found:
+            self.add(file, small_file(file).entries)
+        return self._found[file.file]
+
+
+def _starts(entries: pa.RecordBatch) -> list[int]:
+    starts: list[int] = entries["current_txn_first_offset"].drop_null().to_pylist()
+    return starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where the reading of a log starts, by which snapshot, and what is open in the log's snapshots."""
+
+    offset: int
+    snapshot: int | None
+    anchors: tuple[int, ...]
+
+    @classmethod
+    def of(cls, group: LogFiles, segments: list[DumpFile], open_in: _OpenIn) -> _Start:
+        opened = _opened(group, open_in)
+        log_start = set() if group.log_start is None else {group.log_start}
+        anchors = tuple(sorted(log_start.union(*opened.values())))
+        usable = min(opened, default=None)
+        if not group.from_snapshot or usable is None or not base_of(segments[0]) <= usable <= group.newest_segment:
+            return cls(0, None, anchors)
+        return cls(min([usable, *(start for starts in opened.values() for start in starts)]), usable, anchors)
+
+
+def _opened(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
+    """Where the transactions start that are open in the newest valid snapshots, by their offset.
+
+    A snapshot after the start of the newest segment may be of a longer log than this: the next older one counts, too.
+    """
+    opened: dict[int, list[int]] = {}
+    for file in sorted(group.snapshots, key=base_of, reverse=True):
+        starts = open_in.of(file)
+        if starts is not None:
+            opened[base_of(file)] = starts
+            if base_of(file) <= group.newest_segment:
+                break
+    return opened
+
+
+def _read(rows: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Sums:
+    sums, reading = Sums(anchors), SegmentReading(segment)
+    for run, found in reading.runs():
+        sums.add(batches_of_run(run, found, segment.topic in WRITTEN_BY_BROKERS))
+    rows.add_file(reading.row)
+    return sums
+
+
+def _lacks_time(read: list[Sums]) -> bool:
+    """Whether something is open with no time by a broker's clock before it: an earlier segment may have one."""
+    ended: set[int] = set()
+    for index in reversed(range(len(read))):
+        has_time = any(sums.stamp_latest > EARLIEST for sums in read[:index])
+        runs = read[index].runs()
+        lacking = runs["producer_id"][runs["stamp_before_start"] == EARLIEST].tolist()
+        if not has_time and not ended.issuperset(lacking):
+            return True
+        ended.update(read[index].markers()["producer_id"].tolist())
+    return False
