@@ -270,7 +270,8 @@ from txnlog.spark.session import session
 before = dict(os.environ)
 spark = session(**{"spark.master": "local[1]"})
 by_pyspark = {"SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
-assert before == {k: v for k, v in os.environ.items() if k in before or k not in by_pyspark}, "the environment is as it was"
+now = {name: value for name, value in os.environ.items() if name in before or name not in by_pyspark}
+assert before == now, "the environment is as it was"
 spark.sql("CREATE TABLE t USING delta AS SELECT 1 AS a")
 rows = spark.table("t").mapInArrow(lambda batches: batches, "a int").collect()
 print(rows, spark.conf.get("spark.sql.warehouse.dir").startswith(os.getcwd()))
