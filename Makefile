@@ -17,7 +17,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel clean distclean
+.PHONY: help setup run test check test-processes test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,8 +29,16 @@ run: $(READY) ## find the hanging transactions in data/samples/shop, one day of 
 	$(BIN)/txnlog find-hanging --tables build/tables
 
 # A file is one process's, as its tests share what they have set up. The longest come first.
+BESIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
 test: $(READY) ## all tests except the kinds below, in two processes; ARGS="-k words" for some
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/pytest $(BESIDE) $(ARGS)
+
+check: $(READY) lint formats types ## for every commit: lint, formats, types, and the unit tests that need no Spark; two minutes
+	$(BIN)/pytest $(BESIDE) tests/unit -m "not spark and not processes" $(ARGS)
+
+test-processes: $(READY) ## the tests that start whole jobs, object stores and Spark clusters; ten minutes
+	$(BIN)/pytest $(BESIDE) -m processes $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; half an hour
 	$(BIN)/pytest -m kafka $(ARGS)
@@ -38,7 +46,7 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
 
-test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a tenth: before a release
+test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a fiftieth and CI a tenth: before a release
 	TXNLOG_DAMAGE=all $(BIN)/pytest tests/end_to_end/test_damage.py $(ARGS)
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute

@@ -18,6 +18,13 @@ settings.register_profile("txnlog", deadline=None)
 settings.load_profile("txnlog")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Spark, so that `make check` can leave it out."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One for the whole run, as to start it takes longer than most tests."""

@@ -18,6 +18,8 @@ from tests.writer import CODECS, NOW, batch, checkpoint, data, marker, put, reco
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TRANSACTION_STATE, TransactionState
 
+pytestmark = pytest.mark.processes
+
 MIB = 1 << 20
 # Beyond Python and its libraries. What the files below claim or expand to is more.
 LIMIT = 256

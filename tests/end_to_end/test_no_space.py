@@ -16,6 +16,8 @@ from tests.writer import NOW
 from txnlog.config import detect_options
 from txnlog.job.main import run
 
+pytestmark = pytest.mark.processes
+
 UNLIMITED = 1 << 40
 # The first commit of a table is larger than the one, the rows of a night are larger than the other.
 TOO_SMALL_FOR_A_TABLE, TOO_SMALL_FOR_ROWS = 4_000, 9_000

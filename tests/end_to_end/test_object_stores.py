@@ -16,6 +16,8 @@ from tests.small_dumps import small_dump
 from txnlog.report.reading import rows
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TABLES, VERIFICATIONS, Root
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "samples" / "kafka-3.5.2-torn"
 TEXT = ROOT / "tests" / "texts" / "4.3.0" / "deep.txt"

@@ -19,6 +19,8 @@ from txnlog.spark.jars import delta_jars
 from txnlog.spark.session import SMALL_PLANS
 from txnlog.tables.layout import Root
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 DUMP = ROOT / "data" / "samples" / "kafka-3.5.2-torn"
 TRUTH = json.loads((DUMP / "truth.json").read_text())["open_transactions"]
