@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.coordinator_writer import coordinator_record
-from tests.writer import ABORT, NOW, batch, checkpoint, data, marker, put, segment
+from tests.writer import ABORT, NOW, batch, checkpoint, copied_at, data, marker, put, segment
 from txnlog.format.coordinator import TransactionState
 from txnlog.live.cluster import LEGAL_NAME
 
@@ -48,6 +48,7 @@ def small_dump(
     # With a name that Kafka does not allow the whole file could not be read.
     known = [(topic, 0, end) for topic, end in ends.items() if LEGAL_NAME.fullmatch(topic)]
     put(broker / "replication-offset-checkpoint", checkpoint(known))
+    copied_at(broker, copied)
     put(root / "dump.toml", _manifest(cluster, copied))
     return root
 

@@ -163,7 +163,7 @@ def test_the_manifest_in_the_docs_can_be_read(tmp_path: Path) -> None:
 
 
 def test_what_the_copy_script_writes_can_be_read(tmp_path: Path) -> None:
-    printed = re.search(r"printf '(.*?)'", block("bash", "rsync"))
+    printed = re.search(r"printf '(\\n\[copies.*?)'", block("bash", "rsync"))
     assert printed is not None
     text = printed[1].replace("\\n", "\n") % ("3", "2026-11-21T02:00:04.120Z", "2026-11-21T02:03:37.908Z")
     (tmp_path / "dump.toml").write_text(text, "utf-8")

@@ -31,6 +31,7 @@ from txnlog.report import metrics
 from txnlog.report.metrics import Figures, figures_of
 from txnlog.sources.reading import evidence
 from txnlog.sources.text import check_partition
+from txnlog.spark.session import is_small
 from txnlog.spark.settle import settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS
 from txnlog.tables.layout import (
@@ -213,7 +214,10 @@ def _keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
             # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
             return frame
         # Whoever uses the frame meets the same error.
-        ahead.submit(compute, kept[-1])
+        computed = ahead.submit(compute, kept[-1])
+        # Of what no task has read yet Spark expects 8 bytes, and would send all coordinators' records to each task.
+        if not is_small(spark):
+            computed.result()
         return kept[-1]
 
     try:
