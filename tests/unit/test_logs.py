@@ -23,7 +23,6 @@ def is_shown(spark: SparkSession, logger: str, text: str) -> bool:
 @pytest.mark.parametrize(
     ("logger", "text", "expected"),
     [
-        ("catalyst.analysis.HintErrorLogger", "Unrecognized hint: broadcast()", False),
         ("TaskSetManager", "Stage 45 contains a task of very large size (1311 KiB).", False),
         ("TaskSetManager", "Lost task 0.0 in stage 3.0: the disk is full", True),
         ("catalyst.analysis.Analyzer", "something new", True),

@@ -118,8 +118,8 @@ def _listed(options: DetectOptions) -> Inventory:
     dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
     if not any(file.topic or file.is_text for file in dump.files):
         raise DumpError(
-            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no text"
-            " of kafka-dump-log.sh"
+            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no"
+            " kafka-dump-log.sh output"
         )
     for file in dump.files:
         if file.is_text:
