@@ -23,7 +23,7 @@ BEFORE = 8
 
 
 class Messages(logging.Handler):
-    """Counts the commands that py4j logs, but not those that let Java forget an object: Python sends them at any time."""
+    """Counts the commands that py4j logs, but not those that let Java forget an object: they come at any time."""
 
     count = 0
 
