@@ -10,15 +10,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.commits import in_turn
 from txnlog.detection.coordinator import ID
 from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.evidence import PRODUCER
-from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.missing_records import unexplained
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
-_IN_COPY = f"OVER (PARTITION BY {', '.join(COPY)}, producer_id ORDER BY base_offset)"
 _IN_TURN = f"OVER (PARTITION BY {', '.join(ID)} ORDER BY offset)"
 
 
@@ -59,14 +58,14 @@ def with_counted_commits(
         "min(coordinator_copy_from) AS copied_from",
     )
     commits = (
-        batches.where("crc_valid AND is_transactional")
-        .where(f"NOT is_control OR {IS_MARKER}")
-        .selectExpr("*", f"lag(NOT is_control) {_IN_COPY} AS closes")
+        in_turn(batches)
         .where("marker_type = 'COMMIT'")
         .selectExpr("*", f"{within_calendar('max_timestamp')} AS marked_at")
         .join(whole, [*PRODUCER], "inner")
         .where(f"marked_at > whole_from + {clock_skew_ms} AND marked_at < copied_from - {clock_skew_ms}")
-        .selectExpr(*COPY, "producer_id", "producer_epoch", "coordinator_epoch", "marked_at", "closes")
+        .selectExpr(
+            *COPY, "producer_id", "producer_epoch", "coordinator_epoch", "marked_at", "NOT closed.is_control AS closes"
+        )
     )
     # Each by itself: of a union of frames that are partitioned alike Spark 4.2 zips the partitions, though adaptive
     # execution may have left them different numbers of these, and fails.

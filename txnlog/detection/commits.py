@@ -15,7 +15,19 @@ from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
-_IN_TURN = f"OVER (PARTITION BY {', '.join(KEY)} ORDER BY base_offset)"
+_IN_TURN = f"OVER (PARTITION BY {', '.join(COPY)}, producer_id ORDER BY base_offset)"
+
+
+def in_turn(batches: DataFrame) -> DataFrame:
+    """The transactional data and markers of each producer id in each copy, and of what follows which (`closed`).
+
+    `batches` are rows of `BatchRow`. A marker closes data if what stands before it is no marker.
+    """
+    return (
+        batches.where("crc_valid AND is_transactional")
+        .where(f"NOT is_control OR {IS_MARKER}")
+        .selectExpr("*", f"lag(struct(is_control, producer_epoch AS epoch)) {_IN_TURN} AS closed")
+    )
 
 
 def needs_markers(clock_skew_ms: int) -> str:
@@ -38,12 +50,10 @@ def with_commit_markers(
         *KEY, "committed.epoch AS commit_epoch", "group_from"
     )
     closing = (
-        batches.where("crc_valid AND is_transactional")
-        .join(copies, [*COPY], "left_semi")
+        batches.join(copies, [*COPY], "left_semi")
         .join(wanted, [*KEY], "inner")
-        .where(f"NOT is_control OR {IS_MARKER}")
-        .selectExpr("*", f"lag(NOT is_control) {_IN_TURN} AS closes")
-        .where("closes AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
+        .transform(in_turn)
+        .where("NOT closed.is_control AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
         .where(f"{within_calendar('max_timestamp')} >= group_from - {clock_skew_ms}")
     )
     # What a coordinator that was elected meanwhile sent once more may have closed data of the next transaction.
@@ -82,11 +92,9 @@ def with_witnesses(transactions: DataFrame, batches: DataFrame, copies: DataFram
     one epoch for many transactions, and a client may have changed to version 2 in between.
     """
     closing = (
-        batches.where("crc_valid AND is_transactional")
-        .join(copies, [*COPY], "left_semi")
+        batches.join(copies, [*COPY], "left_semi")
         .join(transactions, [*PRODUCER], "left_semi")
-        .where(f"NOT is_control OR {IS_MARKER}")
-        .selectExpr("*", f"lag(struct(is_control, producer_epoch AS epoch)) {_IN_TURN} AS closed")
+        .transform(in_turn)
         .where("is_control AND NOT closed.is_control")
         .selectExpr("*", "closed.epoch AS first_producer_epoch")
     )
