@@ -58,7 +58,7 @@ def with_counted_commits(
         "min(coordinator_copy_from) AS copied_from",
     )
     commits = (
-        in_turn(batches)
+        in_turn(batches, COPY)
         .where("marker_type = 'COMMIT'")
         .selectExpr("*", f"{within_calendar('max_timestamp')} AS marked_at")
         .join(whole, [*PRODUCER], "inner")

@@ -6,27 +6,29 @@ that no record explains: `txnlog.detection.missing_records`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY
+from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.evidence import PRODUCER
 from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
 from txnlog.detection.times import within_calendar
 
-_IN_TURN = f"OVER (PARTITION BY {', '.join(COPY)}, producer_id ORDER BY base_offset)"
 
+def in_turn(batches: DataFrame, log: Sequence[str]) -> DataFrame:
+    """The transactional data and markers of each producer id in each log, and which of them each follows (`closed`).
 
-def in_turn(batches: DataFrame) -> DataFrame:
-    """The transactional data and markers of each producer id in each copy, and of what follows which (`closed`).
-
-    `batches` are rows of `BatchRow`. A marker closes data if what stands before it is no marker.
+    `batches` are rows of `BatchRow`, `log` the columns that name a log: `PARTITION` where there is one copy of each,
+    which spares a shuffle, else `COPY`. A marker closes data if what stands before it is no marker.
     """
+    before = f"OVER (PARTITION BY {', '.join(log)}, producer_id ORDER BY base_offset)"
     return (
         batches.where("crc_valid AND is_transactional")
         .where(f"NOT is_control OR {IS_MARKER}")
-        .selectExpr("*", f"lag(struct(is_control, producer_epoch AS epoch)) {_IN_TURN} AS closed")
+        .selectExpr("*", f"lag(struct(is_control, producer_epoch AS epoch)) {before} AS closed")
     )
 
 
@@ -52,7 +54,7 @@ def with_commit_markers(
     closing = (
         batches.join(copies, [*COPY], "left_semi")
         .join(wanted, [*KEY], "inner")
-        .transform(in_turn)
+        .transform(in_turn, PARTITION)
         .where("NOT closed.is_control AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
         .where(f"{within_calendar('max_timestamp')} >= group_from - {clock_skew_ms}")
     )
@@ -94,7 +96,7 @@ def with_witnesses(transactions: DataFrame, batches: DataFrame, copies: DataFram
     closing = (
         batches.join(copies, [*COPY], "left_semi")
         .join(transactions, [*PRODUCER], "left_semi")
-        .transform(in_turn)
+        .transform(in_turn, PARTITION)
         .where("is_control AND NOT closed.is_control")
         .selectExpr("*", "closed.epoch AS first_producer_epoch")
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from txnlog.spark.session import is_small
@@ -74,7 +75,8 @@ def frame_of(
     # Spark drops all rows behind an empty piece, and PySpark takes no column that has no piece at all.
     pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
     rows = pa.Table.from_batches(pieces, schema)
-    frame = spark.createDataFrame(rows, spark_schema) if spark_schema else spark.createDataFrame(rows)
+    # Spark Connect does not look for a schema in a table without rows.
+    frame = spark.createDataFrame(rows, spark_schema or from_arrow_schema(schema))
     return frame.coalesce(1) if is_small(spark) else frame
 
 
