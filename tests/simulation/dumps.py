@@ -19,7 +19,10 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump: until when its copies were taken (true time), and the words of them."""
+    """A dump: until when its copies were taken (true time), where the logs started then, and the words of the copies.
+
+    What retention had removed by then is nobody's to lose: no verdict decides it any more.
+    """
 
     cluster: Cluster
     logs_to: int
@@ -27,6 +30,7 @@ class Dump:
     is_compacted: bool
     case: Case
     copied: frozenset[Event]
+    starts: dict[str, int]
 
     @property
     def now(self) -> int:
@@ -36,11 +40,13 @@ class Dump:
     def open(self, place: str, until: int | None = None) -> dict[int, list[Event]]:
         """The open data of each producer id by the end of the copy, or at another time."""
         end = self.logs_to if until is None else until
-        return open_events(event for event in self.cluster.logs[place] if event.time < end)
+        left = self.cluster.logs[place][self.starts[place] :]
+        return open_events(event for event in left if event.time < end)
 
     def written_from(self, place: str, producer_id: int, start_offset: int) -> list[Event]:
-        """The data of a producer id from an offset to the marker that follows, or to the end of the copy."""
-        log = [event for event in self.cluster.logs[place][start_offset:] if event.time < self.logs_to]
+        """What is left of a producer id's data from an offset to the marker that follows, or to the end of the copy."""
+        left = self.cluster.logs[place][max(start_offset, self.starts[place]) :]
+        log = [event for event in left if event.time < self.logs_to]
         own = [event for event in log if event.producer_id == producer_id]
         return list(takewhile(lambda event: event.name == "data", own))
 
@@ -88,7 +94,8 @@ class Disks:
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
         case = Case(name, None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
-        return Dump(cluster, logs_to, seen_to, any(self.cleaned.values()), case, frozenset(self.copied))
+        is_compacted = any(self.cleaned.values())
+        return Dump(cluster, logs_to, seen_to, is_compacted, case, frozenset(self.copied), dict(self.starts))
 
     def _one_in(self, count: int) -> bool:
         return self.dice.randrange(count) == 0

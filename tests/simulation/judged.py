@@ -31,7 +31,7 @@ def violations(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
     fates = {dump.fate(event) for event in events}
     if row["action"] == "ABORT" and fates & {Fate.COMMITTED, Fate.UNDECIDED}:
         yield f"ABORT of data that is {' and '.join(sorted(each.value for each in fates))}"
-    if row["action"] == "KEEP" and row["confidence"] == "HIGH" and Fate.COMMITTED not in fates:
+    if row["action"] == "KEEP" and row["confidence"] == "HIGH" and events and Fate.COMMITTED not in fates:
         yield f"KEEP of data that is {' and '.join(sorted(each.value for each in fates))}"
     if row["action"] in ("FENCE", "MOVE_COORDINATOR"):
         yield from _wrong_ending(dump, row)
@@ -52,7 +52,7 @@ def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
     """What hangs here, if it is a hang that is late; None for what its coordinator may still end."""
     events = dump.written_from(f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"])
     fates = {dump.fate(event) for event in events}
-    if Fate.UNDECIDED in fates or dump.logs_to - events[-1].time < LATE_MS:
+    if not events or Fate.UNDECIDED in fates or dump.logs_to - events[-1].time < LATE_MS:
         return None
     if Fate.COMMITTED in fates:
         return "COMMIT marker lost"

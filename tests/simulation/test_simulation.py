@@ -14,7 +14,7 @@ FRESH = random.SystemRandom().randrange(2**31)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
     "ABORT marker lost": 8,
-    "COMMIT marker lost": 37,
+    "COMMIT marker lost": 35,
     "never to be ended": 19,
 }
 

@@ -1,8 +1,9 @@
 """Records of `__transaction_state` from several copies: each broker cleans its own log, and one has what another lacks.
 
 The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
-that is whole and below its high watermark, if it reaches up to where the chosen copy is whole. Copies that disagree
-show that records were lost in an unclean leader election.
+that is whole and below its high watermark, if it reaches into what is whole in the chosen copy: a copy that ends right
+there may be of a log that went another way. Copies that disagree show that records were lost in an unclean leader
+election.
 
 The cleaner merges segments and removes those that it has merged (`UnifiedLog.replaceSegments`). A copy that is made
 meanwhile may have the first one as it was and lack the next: a gap like those that the cleaner leaves. So what lies
@@ -31,7 +32,8 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     reach up to there. `history_from`: every record from that offset on is in one of the two.
     """
     broken = summed(states.where("problem IS NOT NULL"), (*PLACE, *OF_COPY), "max(offset) AS broken")
-    is_earlier = "NOT is_chosen AND certain_to IS NOT NULL AND whole_from < own_from AND certain_to >= own_from"
+    # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
+    is_earlier = "NOT is_chosen AND whole_from < own_from AND certain_to > own_from AND own_end > own_from"
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
@@ -50,6 +52,7 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             "*",
             f"bool_or(is_chosen) {_OF_PLACE} AS has_chosen",
             f"max(if(is_chosen, whole_from, NULL)) {_OF_PLACE} AS own_from",
+            f"max(if(is_chosen, log_end_offset, NULL)) {_OF_PLACE} AS own_end",
             f"max(if(is_chosen OR is_text, NULL, log_end_offset)) {_OF_PLACE} AS others_end",
         )
         .selectExpr("*", f"min(if({is_earlier}, struct(whole_from, broker, log_dir), NULL)) {_OF_PLACE} AS other")
