@@ -25,9 +25,32 @@ from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.replay import open_transactions, with_last_end
-from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
+from txnlog.detection.replicas import (
+    archived_states,
+    coordinator_copies,
+    disagreements,
+    elsewhere,
+    recorded_states,
+    stretches,
+    whole_parts,
+)
 from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
+
+
+class Archive(Protocol):
+    """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
+
+    def reaching(self, copies: pa.Table) -> DataFrame:
+        """How far it makes the history whole of which the dump has `coordinator_copies`: `PLACE` and `OF_ARCHIVE`."""
+        ...
+
+    def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
+        """The records of all ids that own, or by `states` own, a producer id of some open transactions.
+
+        Rows of `TransactionStateRow` without broker and log directory, and with the `topic_id`.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +79,7 @@ class Facts:
     log_dirs: DataFrame
     remembered: DataFrame | None = None
     sightings: DataFrame | None = None
+    archive: Archive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +87,8 @@ class Detection:
     """What the pipeline yields: verdicts, the copies they rest on, and the coordinators' coverage.
 
     `undated`: log directories of which nothing says when they were copied. `contradicted`: clusters whose ids lie in
-    other coordinator partitions than they would with the number that is stated.
+    other coordinator partitions than they would with the number that is stated. `whole_parts`: what each copy of a
+    coordinator partition shows whole.
     """
 
     transactions: DataFrame
@@ -73,6 +98,7 @@ class Detection:
     clusters: DataFrame
     undated: list[str]
     contradicted: list[dict[str, Any]]
+    whole_parts: pa.Table
 
 
 class Settled(Protocol):
@@ -105,15 +131,19 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
     )
     copies = believed(everywhere.frame)
-    taken = stretches(of_coordinators.frame)
+    archived = facts.archive.reaching(of_coordinators.rows) if facts.archive else None
+    taken = stretches(of_coordinators.frame, archived)
     states = recorded_states(facts.transaction_states, taken)
     disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
-    clusters, covered, opened = settle(
+    clusters, covered, opened, parts = settle(
         partition_counts(states, copies, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
         open_transactions(runs, snapshots, copies),
+        whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     readable = states.where("problem IS NULL")
+    if facts.archive:
+        readable = readable.unionByName(archived_states(facts.archive.records(opened.frame, readable), taken))
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, runs, states, copies, skew_ms),
@@ -155,6 +185,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         clusters.frame,
         undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
+        whole_parts=parts.rows,
     )
 
 
