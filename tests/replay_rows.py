@@ -12,11 +12,11 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.batch_columns import MARKER_TYPES
-from txnlog.sources.evidence import EvidenceRows
+from txnlog.sources.evidence_rows import EvidenceRows
 from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import BatchRow, ReplayRow
-from txnlog.sources.runs import Sums
 from txnlog.spark.schema import arrow_schema
 
 Row = Mapping[str, Any]

@@ -20,10 +20,10 @@ from pyspark.sql import functions as F
 from tests.kafka.generated_logs import LOGS, Log, log_of
 from tests.kafka.judge import NEWEST, OLDEST, judged
 from txnlog.detection.copies import chosen_copies, partition_copies
+from txnlog.detection.copy_times import LOG_DIR, copy_times
 from txnlog.detection.impact import held_back
-from txnlog.detection.producers import producer_states
+from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
-from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.sources import reading
 from txnlog.sources.rows import ReplayRow
 from txnlog.spark.schema import spark_schema

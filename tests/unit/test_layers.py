@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,8 @@ ASKING = {
     "consume",
     "close",
 }
+# Modules of commands that are named for the command, as is the report that they print; and how rows are read.
+SHARED_NAMES = {"__init__", "abort_list", "find_hanging", "reading"}
 LOADED = "import sys, {module}; print([name for name in ('pyspark', 'deltalake', 'rich') if name in sys.modules])"
 
 
@@ -43,6 +46,11 @@ def test_what_needs_no_spark_does_not_import_it(module: str) -> None:
     script = LOADED.format(module=module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(source.stem for source in SOURCES)
+    assert {name for name, modules in names.items() if modules > 1} == SHARED_NAMES
 
 
 def imported(source: str) -> Iterator[str]:

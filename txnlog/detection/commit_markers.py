@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.commits import in_turn
-from txnlog.detection.coordinator import ID
+from txnlog.detection.coordinator_evidence import PRODUCER
+from txnlog.detection.coordinator_records import ID
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.evidence import PRODUCER
+from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.missing_records import unexplained
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
 
 _IN_TURN = f"OVER (PARTITION BY {', '.join(ID)} ORDER BY offset)"
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.evidence import PRODUCER
+from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
 
 
 def in_turn(batches: DataFrame, log: Sequence[str]) -> DataFrame:

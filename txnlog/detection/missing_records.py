@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import IS_BIRTH, PLACE, WRITTEN
+from txnlog.detection.coordinator_evidence import PRODUCER
+from txnlog.detection.coordinator_records import IS_BIRTH, PLACE, WRITTEN
 from txnlog.detection.copies import COPY
-from txnlog.detection.evidence import PRODUCER
+from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
 
 _IN_TURN = "OVER (PARTITION BY cluster, transactional_id ORDER BY offset)"
 _EVERYWHERE = "OVER (PARTITION BY cluster)"

@@ -18,15 +18,21 @@ from txnlog.detection.commits import (
     with_commit_markers,
     with_witnesses,
 )
-from txnlog.detection.coordinator import coordinator_coverage
+from txnlog.detection.coordinator_coverage import coordinator_coverage
+from txnlog.detection.coordinator_evidence import (
+    PRODUCER,
+    with_coordinator,
+    with_owner,
+    with_pending,
+    with_remembered,
+)
 from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies, with_earliest
-from txnlog.detection.evidence import PRODUCER, with_coordinator, with_index, with_owner, with_pending, with_remembered
+from txnlog.detection.copy_times import LOG_DIR, copy_times
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
-from txnlog.detection.replay import open_transactions, with_last_end
+from txnlog.detection.replay import open_transactions, with_index, with_last_end
 from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
-from txnlog.detection.times import LOG_DIR, copy_times
 from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
 
 

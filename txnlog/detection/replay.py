@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.times import within_calendar
+from txnlog.detection.copy_times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
 _OF_PRODUCER = f"PARTITION BY {', '.join(KEY)}"
@@ -87,6 +87,18 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     return transactions.join(ends, [*KEY], "left").selectExpr(
         "* EXCEPT (ended)", "coalesce(last_marker, ended) AS last_end"
     )
+
+
+def with_index(transactions: DataFrame, aborted: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add `index_aborts`: whether the transaction index of the chosen copy says that this transaction was aborted."""
+    key = ["cluster", "topic", "partition", "producer_id", "start_offset"]
+    entries = (
+        aborted.join(copies, [*COPY], "left_semi")
+        .selectExpr("cluster", "topic", "partition", "producer_id", "first_offset AS start_offset")
+        .dropDuplicates()
+        .selectExpr("*", "true AS index_aborts")
+    )
+    return transactions.join(entries, key, "left")
 
 
 def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:

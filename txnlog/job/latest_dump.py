@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.latest_states import dated_copies, latest_producers, latest_states
 from txnlog.detection.pipeline import Detection, Facts
-from txnlog.detection.snapshots import dated_copies, latest_producers, latest_states
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.tables.changes import PARTITION, instant, rows_of_table
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, Table

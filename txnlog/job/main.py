@@ -27,8 +27,8 @@ from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of
 from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
-from txnlog.report import metrics
-from txnlog.report.metrics import Figures, figures_of
+from txnlog.report import prometheus
+from txnlog.report.prometheus import Figures, figures_of
 from txnlog.sources.reading import evidence
 from txnlog.sources.text import check_partition
 from txnlog.spark.session import is_small
@@ -89,7 +89,7 @@ def run_in(
         runs = write_results(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
-            metrics.write(_figures(store, clusters, runs), Path(options.metrics))
+            prometheus.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
 
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
-from txnlog.detection.coordinator import producer_ids
+from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.copies import COPY, LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
-from txnlog.job.runs import complete, is_repeated, latest_runs, of_clusters
+from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import Settled, local_frame, settled_together
@@ -33,7 +33,7 @@ from txnlog.tables.layout import (
     TRANSACTIONAL_IDS,
     Table,
 )
-from txnlog.tables.rows import RunRow
+from txnlog.tables.run_rows import RunRow
 from txnlog.tables.store import Store
 
 # Of a copy: something says that it lacks the end of its log.

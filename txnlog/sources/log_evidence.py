@@ -11,12 +11,12 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator_states import state_batches, states_of_run
-from txnlog.sources.evidence import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
+from txnlog.sources.evidence_rows import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
 from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
-from txnlog.sources.runs import Sums
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.small_files import small_file
 from txnlog.sources.text import states_of
 from txnlog.sources.text_files import TextReading, text_rows

@@ -55,7 +55,7 @@ class BatchRow(NamedTuple):
 
 
 class ReplayRow(NamedTuple):
-    """Sums of a file's batches for the replay (`txnlog.sources.runs`); `fact` says which columns count.
+    """Sums of a file's batches for the replay (`txnlog.sources.replay_sums`); `fact` says which columns count.
 
     sums: all batches of the file. run: the data of one producer id after its last marker. marker: the last marker of a
     producer id. producer: a broker's state of a producer id. anchor: an offset that a snapshot or the log start

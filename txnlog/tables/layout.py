@@ -10,16 +10,9 @@ from typing import NamedTuple
 
 from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
-from txnlog.tables.rows import (
-    AbortCandidateRow,
-    CoordinatorStateRow,
-    DumpFileTableRow,
-    OpenTransactionRow,
-    ProducerStateRow,
-    RunRow,
-    TransactionalIdRow,
-    VerificationRow,
-)
+from txnlog.tables.run_rows import DumpFileTableRow, RunRow
+from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
+from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
 
 CATALOG_AND_SCHEMA = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 # Spark SQL replaces such variables even within a quoted name.

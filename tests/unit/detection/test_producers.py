@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from tests.detection_cases import Case, facts
 from tests.logs_in_words import instant
 from txnlog.detection.copies import chosen_copies, partition_copies
-from txnlog.detection.producers import producer_states
+from txnlog.detection.copy_times import copy_times
+from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
-from txnlog.detection.times import copy_times
 
 PRODUCERS = [
     Case("an open transaction starts at its first batch", "data(0)@100 data(1)@101",

@@ -12,7 +12,7 @@ from confluent_kafka.admin import ListOffsetsResultInfo
 
 from txnlog.errors import ClusterError
 from txnlog.live.cluster import Ends, Topic, _as_kafka_writes, _offset
-from txnlog.live.verify import Seen, Status, _of_topic, _with_ends, chosen_cluster, status_of
+from txnlog.live.verifications import Seen, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
 START = 100
 PLACE = ("orders", 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from txnlog.errors import ClusterError
 from txnlog.live.cluster import Ends, LiveCluster, Place, Topic
-from txnlog.tables.rows import VerificationRow
+from txnlog.tables.verdict_rows import VerificationRow
 
 Row = dict[str, Any]
 

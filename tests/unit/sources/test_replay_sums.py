@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txnlog.sources import runs
+from txnlog.sources import replay_sums
 from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
-from txnlog.sources.runs import Sums
+from txnlog.sources.replay_sums import Sums
 from txnlog.times import LATEST_MS
 
 TIMES = st.one_of(st.integers(0, 50), st.sampled_from([-1, LATEST_MS, LATEST_MS + 1]))
@@ -136,7 +136,7 @@ def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
 
 @pytest.fixture(params=[1, 1 << 17], ids=["summed up at every step", "summed up at the end"], autouse=True)
 def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "WAITING", request.param)
+    monkeypatch.setattr(replay_sums, "WAITING", request.param)
 
 
 @settings(deadline=None, max_examples=300)

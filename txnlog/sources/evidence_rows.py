@@ -15,6 +15,7 @@ from txnlog.sources import open_tail
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
 from txnlog.sources.groups import EARLIEST, LATEST, Numbers
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     CheckpointRow,
@@ -23,7 +24,6 @@ from txnlog.sources.rows import (
     ReplayRow,
     TransactionStateRow,
 )
-from txnlog.sources.runs import Sums
 from txnlog.sources.text_pieces import Piece
 from txnlog.spark.schema import arrow_schema
 

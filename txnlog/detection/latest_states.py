@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import ID, PLACE, chosen_states
+from txnlog.detection.coordinator_records import ID, PLACE, chosen_states
 from txnlog.detection.copies import COPY, IS_COORDINATOR, PARTITION
-from txnlog.detection.producers import producer_states
+from txnlog.detection.producer_states import producer_states
 
 FIELDS = (
     "broker",
