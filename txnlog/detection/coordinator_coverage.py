@@ -8,58 +8,60 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, WRITTEN
 from txnlog.detection.copies import IS_COORDINATOR, LACKS_END
 
+# Something says that the copy lacks the end of its log, or nothing says where that is.
+_END_IS_MISSING = (
+    f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
+    " OR (high_watermark IS NULL AND NOT is_text)"
+)
+
 
 def coordinator_coverage(
     states: DataFrame, copies: DataFrame, times: DataFrame, taken: DataFrame, disagreeing: DataFrame
 ) -> DataFrame:
     """One row per coordinator partition in the dump. `taken`: the stretches that the records in `states` are from.
 
-    `whole_from_offset`: every record from there to the end of the copy is there and could be read; null where the end
-    itself is missing, or copies disagree (`copies_disagree`). `whole_from` is the time (ms) from which on that holds,
-    0 where the log is whole from its start and that is of its first epoch: the later one of what the first such record
-    says and of its batch, as a Complete* record carries the time of its preparation
-    (`TransactionMetadata.prepareComplete`), possibly long before it was appended. `certain_from_offset`: an id's record
-    from there on is its current state, and no damage hides a later one. `gapless_from_offset`: no offset is missing
-    from there on; `are_listed`: a listing shows that no segment
-    is missing below; `others_reach`: another copy has something from there on. `coordinator_as_of` and
-    `coordinator_copy_from` (ms) are no later than the last record of a partition of which fewer brokers have a copy
-    than of another, and of any other no later than the first of its copies or its last record.
+    `whole_from_offset`: the copy has every record from there to its end, and all can be read. Null if the end itself is
+    missing, or if copies disagree (`copies_disagree`).
+    `whole_from` (ms): when the first of these records was written (`WRITTEN`). 0 if the log is whole from its start,
+    and the start is of the first epoch.
+    `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
+    `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
+    below. `others_reach`: another copy has records from there on.
+    `coordinator_as_of` and `coordinator_copy_from` (ms): of a partition of which fewer brokers have a copy than of
+    another, no later than its last record; of any other, no later than the first of its copies or its last record.
     """
-    # A copy without an end is one that could not be opened: missing. With fewer copies than others have, the leader's
-    # may be missing, and a follower that had fallen behind proves what it has and nothing more.
-    logs = copies.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL").selectExpr(
-        "*",
-        "partition AS coordinator_partition",
-        "brokers < max(brokers) OVER (PARTITION BY cluster) AS may_lack_leader",
+    history = _history(taken)
+    return _with_proven_times(copies, _records(states, history), history, disagreeing, times).selectExpr(
+        *PLACE,
+        "if(has_end AND copies_disagree IS NULL, history_from, NULL) AS whole_from_offset",
+        "if(has_end, greatest(first_base_offset, damaged_to, broken + 1, unexplained_gap), NULL)"
+        " AS certain_from_offset",
+        "history_from AS gapless_from_offset",
+        "are_listed",
+        "others_reach",
+        "least(shown_as_of, proven_as_of) AS coordinator_as_of",
+        "as_of_is_plausible AS coordinator_as_of_is_plausible",
+        "is_text AS coordinator_is_text",
+        "coalesce(copies_disagree, false) AS copies_disagree",
+        "least(copy_from, proven_copy_from) AS coordinator_copy_from",
+        "copy_to AS coordinator_copy_to",
+        "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, first_time))"
+        " AS whole_from",
     )
-    history = summed(
-        taken,
-        PLACE,
-        "min(history_from) AS history_from",
-        "bool_and(are_listed) AS are_listed",
-        "bool_and(others_reach) AS others_reach",
-    )
-    is_of_history = "offset >= history_from AND last_update_timestamp IS NOT NULL"
-    records = summed(
-        states.join(history, [*PLACE], "inner"),
-        PLACE,
-        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
-        f"max({WRITTEN}) AS latest_record",
-        f"min_by({WRITTEN}, offset) FILTER (WHERE {is_of_history}) AS first_time",
-        f"min_by(coordinator_epoch, offset) FILTER (WHERE {is_of_history}) AS first_epoch",
-    )
-    end_is_missing = (
-        f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
-        " OR (high_watermark IS NULL AND NOT is_text)"
-    )
+
+
+def _with_proven_times(
+    copies: DataFrame, records: DataFrame, history: DataFrame, disagreeing: DataFrame, times: DataFrame
+) -> DataFrame:
     return (
-        logs.join(records, [*PLACE], "left")
+        _readable_copies(copies)
+        .join(records, [*PLACE], "left")
         .join(history, [*PLACE], "left")
         .join(disagreeing, [*PLACE], "left")
         .join(times, ["cluster", "broker", "log_dir"], "left")
         .selectExpr(
             "*",
-            f"NOT coalesce({end_is_missing}, false) AS has_end",
+            f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",
             "greatest(if(NOT may_lack_leader, coordinator_since, NULL), latest) AS proven_copy_from",
@@ -70,21 +72,36 @@ def coordinator_coverage(
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
         )
-        .selectExpr(
-            *PLACE,
-            "if(has_end AND copies_disagree IS NULL, history_from, NULL) AS whole_from_offset",
-            "if(has_end, greatest(first_base_offset, damaged_to, broken + 1, unexplained_gap), NULL)"
-            " AS certain_from_offset",
-            "history_from AS gapless_from_offset",
-            "are_listed",
-            "others_reach",
-            "least(shown_as_of, proven_as_of) AS coordinator_as_of",
-            "as_of_is_plausible AS coordinator_as_of_is_plausible",
-            "is_text AS coordinator_is_text",
-            "coalesce(copies_disagree, false) AS copies_disagree",
-            "least(copy_from, proven_copy_from) AS coordinator_copy_from",
-            "copy_to AS coordinator_copy_to",
-            "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, first_time))"
-            " AS whole_from",
-        )
+    )
+
+
+def _readable_copies(copies: DataFrame) -> DataFrame:
+    # A copy without an end is one that could not be opened: missing. With fewer copies than others have, the leader's
+    # may be missing, and a follower that had fallen behind proves what it has and nothing more.
+    return copies.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL").selectExpr(
+        "*",
+        "partition AS coordinator_partition",
+        "brokers < max(brokers) OVER (PARTITION BY cluster) AS may_lack_leader",
+    )
+
+
+def _history(taken: DataFrame) -> DataFrame:
+    return summed(
+        taken,
+        PLACE,
+        "min(history_from) AS history_from",
+        "bool_and(are_listed) AS are_listed",
+        "bool_and(others_reach) AS others_reach",
+    )
+
+
+def _records(states: DataFrame, history: DataFrame) -> DataFrame:
+    is_of_history = "offset >= history_from AND last_update_timestamp IS NOT NULL"
+    return summed(
+        states.join(history, [*PLACE], "inner"),
+        PLACE,
+        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        f"max({WRITTEN}) AS latest_record",
+        f"min_by({WRITTEN}, offset) FILTER (WHERE {is_of_history}) AS first_time",
+        f"min_by(coordinator_epoch, offset) FILTER (WHERE {is_of_history}) AS first_epoch",
     )

@@ -18,6 +18,7 @@ from txnlog.detection.commits import (
     with_commit_markers,
     with_witnesses,
 )
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.coordinator_coverage import coordinator_coverage
 from txnlog.detection.coordinator_evidence import (
     PRODUCER,
@@ -31,9 +32,10 @@ from txnlog.detection.copy_times import LOG_DIR, copy_times
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
+from txnlog.detection.proved import with_proofs, with_unproved
 from txnlog.detection.replay import open_transactions, with_index, with_last_end
 from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
-from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
+from txnlog.detection.verdicts import with_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +107,17 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     (copies, open transactions) and used several times by the next one: unsettled, the plan would double at every step.
     """
     skew_ms, runs, snapshots = thresholds.clock_skew_ms, facts.runs, facts.producer_snapshots
-    ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
-    taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
-    everywhere, of_coordinators, times = settle(
-        with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
-    )
-    copies = believed(everywhere.frame)
-    taken = stretches(of_coordinators.frame)
+    copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
+    taken = stretches(of_coordinators)
     states = recorded_states(facts.transaction_states, taken)
-    disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
+    disagreeing = disagreements(facts.transaction_states, of_coordinators)
     clusters, covered, opened = settle(
         partition_counts(states, copies, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
         open_transactions(runs, snapshots, copies),
     )
     readable = states.where("problem IS NULL")
-    others = elsewhere(facts.transaction_states, of_coordinators.frame)
+    others = elsewhere(facts.transaction_states, of_coordinators)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, runs, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
@@ -135,15 +132,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     )
     batches = facts.batches(_wanted(known.rows, places.rows))
     proved, unread = settle(
-        known.frame.transform(with_bounds, runs, facts.dump_files, copies, skew_ms)
-        .transform(with_commit_markers, batches, copies, skew_ms)
-        .transform(with_witnesses, batches, copies)
-        .transform(with_sightings, facts.sightings)
-        .transform(with_activity, skew_ms)
-        .transform(with_index, facts.aborted_transactions, copies)
-        .transform(with_pending, runs, copies, skew_ms)
-        .transform(with_remembered, facts.remembered)
-        .transform(with_proofs, thresholds),
+        known.frame.transform(_proved, facts, batches, copies, thresholds),
         places_to_read(known.frame, runs, snapshots, readable, facts.dump_files),
     )
     read = facts.batches(_of_own_data(unread.rows, proved.rows))
@@ -161,6 +150,34 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         clusters.frame,
         undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
+    )
+
+
+def _copies(
+    facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None
+) -> tuple[DataFrame, DataFrame, Settled]:
+    """The copy of each partition that is believed, all copies of the coordinators, and when each was taken."""
+    ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
+    taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
+    everywhere, of_coordinators, times = settle(
+        with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
+    )
+    return believed(everywhere.frame), of_coordinators.frame, times
+
+
+def _proved(known: DataFrame, facts: Facts, batches: DataFrame, copies: DataFrame, thresholds: Thresholds) -> DataFrame:
+    """The transactions with all that their verdicts depend on."""
+    skew_ms = thresholds.clock_skew_ms
+    return (
+        known.transform(with_bounds, facts.runs, facts.dump_files, copies, skew_ms)
+        .transform(with_commit_markers, batches, copies, skew_ms)
+        .transform(with_witnesses, batches, copies)
+        .transform(with_sightings, facts.sightings)
+        .transform(with_activity, skew_ms)
+        .transform(with_index, facts.aborted_transactions, copies)
+        .transform(with_pending, facts.runs, copies, skew_ms)
+        .transform(with_remembered, facts.remembered)
+        .transform(with_proofs, thresholds)
     )
 
 
