@@ -10,10 +10,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.copy_times import LOG_DIR
 from txnlog.detection.replay import KEY
 from txnlog.detection.rules import BY_EARLIER
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # What is compared of an earlier dump's transaction; `seen_` stands before each.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")

@@ -13,10 +13,10 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.commits import in_turn
 from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_records import ID
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.missing_records import unexplained
 from txnlog.detection.replay import KEY
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 _IN_TURN = f"OVER (PARTITION BY {', '.join(ID)} ORDER BY offset)"
 
@@ -70,7 +70,9 @@ def with_counted_commits(
     # Each by itself: of a union of frames that are partitioned alike Spark 4.2 zips the partitions, though adaptive
     # execution may have left them different numbers of these, and fails.
     unrecorded = summed(unexplained(commits, states, clock_skew_ms), PRODUCER, "true AS is_unrecorded")
-    too_many = summed(_too_many(commits.where("closes"), states, whole), PRODUCER, "true AS are_too_many")
+    too_many = summed(
+        _with_more_markers_than_commits(commits.where("closes"), states, whole), PRODUCER, "true AS are_too_many"
+    )
     explained = "is_unrecorded IS NULL AND are_too_many IS NULL"
     return (
         transactions.join(unrecorded, [*PRODUCER], "left")
@@ -82,7 +84,7 @@ def with_counted_commits(
     )
 
 
-def _too_many(commits: DataFrame, states: DataFrame, whole: DataFrame) -> DataFrame:
+def _with_more_markers_than_commits(commits: DataFrame, states: DataFrame, whole: DataFrame) -> DataFrame:
     """Copies in which a producer id has more COMMITs than its coordinator has commits that list the partition.
 
     A Complete* record lists nothing: where its Prepare* record is before what is whole, it may be about any partition.

@@ -12,10 +12,14 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_evidence import PRODUCER
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.copy_times import within_calendar
-from txnlog.detection.markers import IS_MARKER
 from txnlog.detection.replay import KEY
+from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
+
+# A COMMIT or ABORT marker, or one of which kafka-dump-log does not say which it is: Kafka writes no other control
+# batches within a transaction.
+IS_MARKER = f"(marker_type IS NOT NULL OR (is_transactional AND coalesce(control_type, '') = '{NOT_PRINTED}'))"
 
 
 def in_turn(batches: DataFrame, log: Sequence[str]) -> DataFrame:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, WRITTEN
 from txnlog.detection.copies import IS_COORDINATOR, LACKS_END
+from txnlog.keys import LOG_DIR
 
 # Something says that the copy lacks the end of its log, or nothing says where that is.
 _END_IS_MISSING = (
@@ -58,7 +59,7 @@ def _with_proven_times(
         .join(records, [*PLACE], "left")
         .join(history, [*PLACE], "left")
         .join(disagreeing, [*PLACE], "left")
-        .join(times, ["cluster", "broker", "log_dir"], "left")
+        .join(times, [*LOG_DIR], "left")
         .selectExpr(
             "*",
             f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",

@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.coordinator_transactions import births, current_states, histories, listings
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.replicas import last_elsewhere
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
 # What holds for the id's coordinator, or for all together where nobody knows whose the producer id is.

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import IS_COORDINATOR
-from txnlog.detection.copy_times import within_calendar
+from txnlog.keys import LOG_DIR
+from txnlog.times import within_calendar
 
 ID = ("cluster", "transactional_id")
 PLACE = ("cluster", "coordinator_partition")
@@ -23,11 +24,8 @@ WRITTEN = f"greatest(last_update_timestamp, {within_calendar('append_timestamp')
 
 def chosen_states(states: DataFrame, copies: DataFrame) -> DataFrame:
     """The records of the chosen copy of each coordinator partition; damaged ones stay, with their `problem`."""
-    chosen = copies.where(IS_COORDINATOR).selectExpr(
-        "cluster", "broker", "log_dir", "partition AS coordinator_partition"
-    )
-    place = ["cluster", "broker", "log_dir", "coordinator_partition"]
-    return states.join(chosen, place, "left_semi").transform(within_calendars)
+    chosen = copies.where(IS_COORDINATOR).selectExpr(*LOG_DIR, "partition AS coordinator_partition")
+    return states.join(chosen, [*LOG_DIR, "coordinator_partition"], "left_semi").transform(within_calendars)
 
 
 def within_calendars(states: DataFrame) -> DataFrame:

@@ -6,9 +6,8 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import IS_COORDINATOR
-from txnlog.times import LATEST_MS
+from txnlog.keys import LOG_DIR
 
-LOG_DIR = ("cluster", "broker", "log_dir")
 # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
 _FILE_TIME = "if(NOT coalesce(is_text, false) AND unix_millis(modified) > 0, unix_millis(modified), NULL)"
 _OF_BROKER = "OVER (PARTITION BY cluster, broker)"
@@ -97,8 +96,3 @@ def _source(as_of: int | None) -> str:
         " WHEN coalesce(broker_timestamp, 0) >= coalesce(kept_timestamp, 0) THEN 'latest broker timestamp'"
         " ELSE 'latest file time' END"
     )
-
-
-def within_calendar(name: str) -> str:
-    """A column of ms since 1970 as SQL; null outside the years 1970 to 9999."""
-    return f"if({name} BETWEEN 0 AND {LATEST_MS}, {name}, NULL)"

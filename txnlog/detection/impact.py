@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
+from txnlog.keys import COPY, PARTITION
 
 # A place whose neighbourhood is known: a run's start, an anchor, or the start of a file, with nothing before it.
 _PLACE = "struct(coalesce(start_offset, part), part)"

@@ -6,8 +6,9 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import ID, PLACE, chosen_states
-from txnlog.detection.copies import COPY, IS_COORDINATOR, PARTITION
+from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.detection.producer_states import producer_states
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 FIELDS = (
     "broker",
@@ -34,7 +35,7 @@ FIELDS = (
 def dated_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
     """The chosen copies that could be read, each with its `as_of` (ms)."""
     readable = copies.where("log_end_offset IS NOT NULL")
-    return readable.join(times, ["cluster", "broker", "log_dir"], "inner").selectExpr(*COPY, "snapshot_offset", "as_of")
+    return readable.join(times, [*LOG_DIR], "inner").selectExpr(*COPY, "snapshot_offset", "as_of")
 
 
 def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> DataFrame:

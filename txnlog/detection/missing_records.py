@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_records import IS_BIRTH, PLACE, WRITTEN
-from txnlog.detection.copies import COPY
-from txnlog.detection.copy_times import within_calendar
 from txnlog.detection.replay import KEY
+from txnlog.keys import COPY
+from txnlog.times import within_calendar
 
 _IN_TURN = "OVER (PARTITION BY cluster, transactional_id ORDER BY offset)"
 _EVERYWHERE = "OVER (PARTITION BY cluster)"
@@ -32,7 +32,7 @@ def with_missing_records(
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradicting = (
         _unexplained(runs, named, clock_skew_ms)
-        .unionByName(_too_many(runs, named, copies, coverage))
+        .unionByName(_of_more_commits_than_recorded(runs, named, copies, coverage))
         .join(_owners(named), [*PRODUCER], "left")
         .join(_believed(coverage, clusters), ["cluster"], "inner")
         # What was written after the coordinator was copied has its record in no copy.
@@ -109,7 +109,9 @@ def _explanations(named: DataFrame, clock_skew_ms: int) -> DataFrame:
     )
 
 
-def _too_many(runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame) -> DataFrame:
+def _of_more_commits_than_recorded(
+    runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame
+) -> DataFrame:
     """The last markers of producer ids with more COMMITs in a partition than commits that listed it, by whole records.
 
     Where clocks may differ by the skew, times alone do not tell the markers of two commits from one another.

@@ -27,8 +27,8 @@ from txnlog.detection.coordinator_evidence import (
     with_pending,
     with_remembered,
 )
-from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies, with_earliest
-from txnlog.detection.copy_times import LOG_DIR, copy_times
+from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
+from txnlog.detection.copy_times import copy_times
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
@@ -36,6 +36,7 @@ from txnlog.detection.proved import with_proofs, with_unproved
 from txnlog.detection.replay import open_transactions, with_index, with_last_end
 from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
 from txnlog.detection.verdicts import with_verdicts
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY
 from txnlog.detection.replay import KEY
+from txnlog.keys import COPY
 
 # Sequence number, epoch or time that an entry does not have.
 NOT_KNOWN = -1

@@ -7,9 +7,10 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import Thresholds, conditions, with_parameters
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
-from txnlog.detection.copies import LACKS_END, PARTITION, STARTS_WITH_LOG
+from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import OF_OWN_DATA
+from txnlog.keys import PARTITION
 
 
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:

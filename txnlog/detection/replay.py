@@ -10,8 +10,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.copy_times import within_calendar
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
 _OF_PRODUCER = f"PARTITION BY {', '.join(KEY)}"

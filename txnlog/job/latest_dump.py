@@ -10,7 +10,8 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.latest_states import dated_copies, latest_producers, latest_states
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.tables.changes import PARTITION, instant, rows_of_table
+from txnlog.keys import PARTITION
+from txnlog.tables.changes import instant, rows_of_table
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, Table
 from txnlog.tables.store import Store
 

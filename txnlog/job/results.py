@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
-from txnlog.detection.copies import COPY, LACKS_END
+from txnlog.detection.copies import LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
+from txnlog.keys import COPY, LOG_DIR
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import Settled, local_frame, settled_together
 from txnlog.tables.changes import (
@@ -84,7 +85,7 @@ def write_results(
 
 def _covered(detection: Detection) -> DataFrame:
     """The partitions of the dump, as `open_transaction_changes` and `candidate_changes` take them."""
-    return detection.copies.join(detection.times, ["cluster", "broker", "log_dir"], "inner").selectExpr(
+    return detection.copies.join(detection.times, [*LOG_DIR], "inner").selectExpr(
         "* EXCEPT (as_of)", f"{instant('as_of')} AS as_of", f"{_IS_CUT} AS is_cut"
     )
 
@@ -97,8 +98,8 @@ def _merge(store: Store, table: Table, changes: Settled, clusters: list[str]) ->
 
 def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:
     chosen = detection.copies.selectExpr(*COPY, "chosen_because", "true AS copy_chosen")
-    times = detection.times.selectExpr("cluster", "broker", "log_dir", f"{instant('as_of')} AS as_of")
-    found = files.join(times, ["cluster", "broker", "log_dir"], "inner").join(chosen, [*COPY], "left")
+    times = detection.times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of")
+    found = files.join(times, [*LOG_DIR], "inner").join(chosen, [*COPY], "left")
     rows = rows_of_table(DUMP_FILES, found, {"copy_chosen": "coalesce(copy_chosen, false)"})
     changes = new_or_different(DUMP_FILES, rows, store.read(DUMP_FILES, clusters))
     store.merge(DUMP_FILES, as_upserts(changes), clusters)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from txnlog.report.advice import urgency
 from txnlog.report.contents import Contents, Standstill, hangs
 from txnlog.report.look import axis, bar, figure, label, named_lines, style_of
-from txnlog.report.words import counted, number
+from txnlog.report.words import amount, number
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,7 +47,7 @@ def _bar(place: int, standstill: Standstill) -> dict[str, Any]:
 
 def _rest(place: int, rest: list[Standstill]) -> dict[str, Any]:
     records = sum(each.first["held_back_records"] for each in rest)
-    return _trace(place, 0, f"{counted(len(rest), 'more partition')}, {counted(records, 'record')}", "", "")
+    return _trace(place, 0, f"{amount(len(rest), 'more partition')}, {amount(records, 'record')}", "", "")
 
 
 def _trace(place: int, value: int, text: str, action: str, hover: str) -> dict[str, Any]:

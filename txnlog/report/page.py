@@ -68,7 +68,7 @@ def _environment() -> Environment:
         "size": words.size,
         "name": printable,
     }
-    environment.globals["counted"] = words.counted
+    environment.globals["amount"] = words.amount
     return environment
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from txnlog.format.control import ControlType
-from txnlog.times import LATEST_MS
+from txnlog.times import EARLIEST_MS, LATEST_MS
 
 Numbers = npt.NDArray[Any]
 
@@ -84,7 +84,7 @@ class Around(NamedTuple):
     def of(cls, batches: Batches, before: Totals) -> Around:
         """Of these batches, with what lies before them."""
         known = np.where(batches.records < 0, 1, batches.records)
-        within = batches.is_stamped & (batches.max_timestamp >= 0) & (batches.max_timestamp <= LATEST_MS)
+        within = batches.is_stamped & within_years(batches.max_timestamp)
         latest = np.where(within, batches.max_timestamp, EARLIEST)
         earliest = np.where(within, batches.max_timestamp, LATEST)
         return cls(
@@ -172,6 +172,12 @@ def _order(ids: Numbers) -> Numbers:
     # Numbers of 16 bits are sorted by their digits, six times as fast.
     narrow = (ids - lowest).astype(np.uint16) if ids.max() - lowest < 1 << 16 else ids
     return np.argsort(narrow, kind="stable")
+
+
+def within_years(times: Numbers) -> Numbers:
+    """Which times (ms) lie in the years 1970 to 9999: all others are no times (`txnlog.times.within_calendar`)."""
+    is_time: Numbers = (times >= EARLIEST_MS) & (times <= LATEST_MS)
+    return is_time
 
 
 def starts_of(sorted_ids: Numbers) -> Numbers:

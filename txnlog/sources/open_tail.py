@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of
-from txnlog.times import LATEST_MS
+from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of, within_years
 
 
 class Column(NamedTuple):
@@ -30,8 +29,7 @@ class Column(NamedTuple):
 def _first_time(batches: Batches, _: Around, at: Numbers) -> Numbers:
     """When the first record was written, as far as that is a time: else the largest time of its batch."""
     times = batches.first_time[at]
-    is_time = (times >= 0) & (times <= LATEST_MS)
-    return np.where(is_time, times, batches.max_timestamp[at])
+    return np.where(within_years(times), times, batches.max_timestamp[at])
 
 
 FIRST, LAST = "first", "last"

@@ -8,13 +8,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.spark.schema import spark_schema
 from txnlog.spark.settle import nullable
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
-from txnlog.times import LATEST_MS
-
-PARTITION = ("cluster", "topic", "partition")
-TRANSACTION = ABORT_CANDIDATES.key
+from txnlog.times import within_calendar
 
 # Columns of `changes` that say what to do with a row.
 OPERATION = "_operation"
@@ -23,7 +21,7 @@ UPSERT, DELETE = "upsert", "delete"
 
 def instant(milliseconds: str) -> str:
     """Ms since 1970 as a timestamp, both SQL; null for what no calendar holds."""
-    return f"if({milliseconds} BETWEEN 0 AND {LATEST_MS}, timestamp_millis({milliseconds}), NULL)"
+    return f"timestamp_millis({within_calendar(milliseconds)})"
 
 
 def _evidence(field: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
+from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -40,13 +41,12 @@ class Table(NamedTuple):
 
 # Which rules judged an abort candidate: those of generation 2 ask for a proof of each thing that an abort rests on.
 RULES_GENERATION = 2
-_TRANSACTION = ("cluster", "topic", "partition", "producer_id", "start_offset")
 _CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
 
 ABORT_CANDIDATES = Table(
     "abort_candidates",
     AbortCandidateRow,
-    _TRANSACTION,
+    TRANSACTION,
     {
         "only_aborts": "action = 'ABORT' AND cause <> 'MARKER_LOST_COMMIT'",
         "known_status": "status IN ('OPEN', 'RESOLVED') AND (status = 'OPEN') = (resolved_at IS NULL)",
@@ -56,7 +56,7 @@ ABORT_CANDIDATES = Table(
 OPEN_TRANSACTIONS = Table(
     "open_transactions",
     OpenTransactionRow,
-    (*_TRANSACTION, "as_of"),
+    (*TRANSACTION, "as_of"),
     {
         "committed_data_is_never_aborted": _CAUSE_FITS_ACTION,
         "accepted_is_undetermined": "NOT coalesce(accepted, false) OR action = 'UNDETERMINED'",
@@ -90,14 +90,14 @@ COORDINATOR_STATES = Table(
 PRODUCER_STATES = Table(
     "producer_states",
     ProducerStateRow,
-    ("cluster", "topic", "partition", "producer_id"),
+    (*PARTITION, "producer_id"),
     {},
     "Brokers' state of each producer id, by the latest dump.",
 )
 VERIFICATIONS = Table(
     "verifications",
     VerificationRow,
-    (*_TRANSACTION, "verified_at"),
+    (*TRANSACTION, "verified_at"),
     {"known_status": "status IN ('STILL_STUCK', 'BLOCKED_BY_EARLIER', 'RESOLVED', 'GONE', 'UNKNOWN')"},
     "Answers of the live cluster about abort candidates (`txnlog verify`).",
 )

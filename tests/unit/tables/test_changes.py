@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from txnlog.keys import TRANSACTION
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.changes import OPERATION, TRANSACTION, UPSERT, candidate_changes
+from txnlog.tables.changes import OPERATION, UPSERT, candidate_changes
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow
 
 COVERED = (
