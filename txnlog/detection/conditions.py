@@ -114,7 +114,7 @@ CONDITIONS: dict[str, str] = {
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"
     f" AND NOT coalesce(committed.epoch > producer_epoch, false) AND coalesce(({HISTORY_IS_WHOLE.holds}), false))",
-    # Its epoch was committed elsewhere, and it was not written after that, nor behind an end of its own here.
+    # Its epoch was committed elsewhere, and it was not written after that, nor after an end of its own here.
     "commit_is_witnessed": "is_witnessed AND first_producer_epoch = producer_epoch"
     " AND coalesce(last_end.producer_epoch <= producer_epoch, last_end IS NULL)"
     " AND NOT coalesce(started_after > witness.max_timestamp, false)"

@@ -12,7 +12,7 @@ _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
 
 
 def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
-    """All records of the given ids (columns of `ID`) in their order, each with its neighbours and its transaction.
+    """All records of the given ids (columns of `ID`) in their order, each with its transaction and what follows it.
 
     `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
     that says a Prepare* record's markers are all written; `is_current` marks the highest offset.

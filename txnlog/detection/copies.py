@@ -29,7 +29,7 @@ STARTS_WITH_LOG = (
     " AND NOT lowest_base_offset < first_base_offset"
 )
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
-# The files of a copy in their order: its segments first, then all others, which no segment takes for a neighbour.
+# The files of a copy in their order: its segments first, so that segments are adjacent to segments only.
 _IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
 _BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 _AFTER = f"OVER ({_IN_COPY} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
@@ -50,7 +50,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     `snapshot_above_end` one that was taken of a longer log than this. `unlisted_from` is where the first segment
     starts that no listing had as long as it is; null where all were listed.
     """
-    logs = summed(files.where("topic IS NOT NULL").transform(_with_neighbours), COPY, *_OF_FILES)
+    logs = summed(files.where("topic IS NOT NULL").transform(_with_adjacent_segments), COPY, *_OF_FILES)
     offsets = summed(
         checkpoints,
         COPY,
@@ -121,7 +121,7 @@ def believed(ranked: DataFrame) -> DataFrame:
     )
 
 
-def _with_neighbours(files: DataFrame) -> DataFrame:
+def _with_adjacent_segments(files: DataFrame) -> DataFrame:
     """What one segment says of another: gaps between them, overlaps, and where damage at an end must stop.
 
     What was not needed was not read: a broker believes that it reaches to the next segment, and so do we. What has no

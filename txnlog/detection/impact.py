@@ -13,7 +13,7 @@ _BEFORE = "struct(part, coalesce(records_before, 0) AS records_before, coalesce(
 
 
 def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row per partition with open transactions: its last stable offset, and what lies behind it.
+    """One row per partition with open transactions: its last stable offset, and what lies after it.
 
     `held_back_offsets`, `held_back_records` and `held_back_bytes` count from the last stable offset to the log end;
     records left by compaction are fewer than the offsets.
@@ -33,17 +33,17 @@ def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> Da
         PARTITION,
         f"min_by({_BEFORE}, {_PLACE}) AS begin",
     )
-    behind = summed(
+    after = summed(
         of_stuck.where("fact = 'sums'").join(begins, [*PARTITION], "inner").where("part >= begin.part"),
         PARTITION,
-        "sum(records) - any_value(begin.records_before) AS records_behind",
-        "sum(size_in_bytes) - any_value(begin.bytes_before) AS bytes_behind",
+        "sum(records) - any_value(begin.records_before) AS records_after",
+        "sum(size_in_bytes) - any_value(begin.bytes_before) AS bytes_after",
     )
-    return stuck.join(behind, [*PARTITION], "left").selectExpr(
+    return stuck.join(after, [*PARTITION], "left").selectExpr(
         *PARTITION,
         "last_stable_offset",
         "log_end_offset - last_stable_offset AS held_back_offsets",
-        "coalesce(records_behind, 0) AS held_back_records",
-        "coalesce(bytes_behind, 0) AS held_back_bytes",
+        "coalesce(records_after, 0) AS held_back_records",
+        "coalesce(bytes_after, 0) AS held_back_bytes",
         "held_back_since",
     )

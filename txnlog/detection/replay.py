@@ -2,7 +2,7 @@
 
 The key is the producer id alone. A marker closes whatever that producer id has open, at whatever epoch: a replica
 that replays the log does the same, with only a warning. So a transaction is open if and only if transactional data
-of its producer id lies behind that id's last marker, and it starts with the first such batch.
+of its producer id lies after that id's last marker, and it starts with the first such batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIRST = (
     " file AS opened_file, position AS opened_position, first_leader_epoch AS first_batch_leader_epoch,"
     " first_crc AS first_batch_crc, part AS first_part, stamp_before_start)"
 )
-# A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
+# A snapshot's entry knows the producer's last batch, which may lie after the start offset that it stands for.
 _LAST = (
     f"struct({within_calendar('max_timestamp')} AS last_timestamp, producer_epoch, last_batch_offset,"
     " is_log_append_time, part AS last_part, stamp_before, stamp_after)"
@@ -127,7 +127,7 @@ def _run_events(runs: DataFrame, copies: DataFrame) -> DataFrame:
 
 def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
     """The seeds, with the brokers' times around the places at which they start."""
-    # The first file that reaches an anchor holds it; later ones begin behind it.
+    # The first file that reaches an anchor holds it; later ones begin after it.
     anchors = summed(
         runs.where("fact = 'anchor'")
         .join(copies, [*COPY], "left_semi")

@@ -68,7 +68,7 @@ def write_results(
         )
         _merge(store, OPEN_TRANSACTIONS, transactions, clusters)
         _merge(store, ABORT_CANDIDATES, to_abort, clusters)
-    # Behind the verdicts: states are of the latest dump only, so that a disk that fills up leaves the ones before.
+    # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.
     with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
         writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]

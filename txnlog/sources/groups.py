@@ -122,7 +122,7 @@ def grouped(batches: Batches, before: Totals) -> Grouped:
 
 
 def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
-    """By producer id: its last marker, how many of its COMMITs closed data here, and the data behind the marker."""
+    """By producer id: its last marker, how many of its COMMITs closed data here, and the data after the marker."""
     events = np.flatnonzero(batches.is_event)
     if not len(events):
         return events, events, events

@@ -76,7 +76,7 @@ class SegmentSummary:
         self.damaged_to = max(offset, self.damaged_to or 0)
 
     def damage_ends(self, offset: int) -> None:
-        """If it was not known how far damage reaches: not behind this offset, at which a valid batch starts."""
+        """If it was not known how far damage reaches: not beyond this offset, at which a valid batch starts."""
         if self.damage_is_open:
             self.damage_up_to(offset)
             self.damage_is_open = False
@@ -103,7 +103,7 @@ def summed_up(
 ) -> Iterator[tuple[Run, Controls]]:
     """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's.
 
-    Yields each run of valid batches and what its control batches hold; the summary is complete behind the last one.
+    Yields each run of valid batches and what its control batches hold; the summary is complete after the last one.
     """
     for piece in scan(segment):
         if isinstance(piece, Run):
@@ -135,8 +135,8 @@ def add_offsets(
     base_offset: int,
 ) -> None:
     """Add valid batches that follow one another: their first and last offsets, in a segment named `base_offset`."""
-    behind = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
-    expected = np.maximum(behind, base_offset)
+    following = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
+    expected = np.maximum(following, base_offset)
     disorder = first < expected
     for index in np.flatnonzero(disorder)[:PROBLEMS_NAMED].tolist():
         summary.note_disorder(int(positions[index]), int(first[index]), int(expected[index]))

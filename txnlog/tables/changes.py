@@ -127,7 +127,7 @@ def candidate_changes(
     is_cut. `later` has the latest as-of (`later_as_of`) that any run saw of a partition.
     `contradicted`: keys of those of `found` against whose abort something speaks, whatever else is lacking.
 
-    A candidate is resolved by a dump that shows its partition whole behind its start and no longer shows it open, by a
+    A candidate is resolved by a dump that shows its partition whole after its start and no longer shows it open, by a
     verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that is in `contradicted` or is of
     another first batch or of more batches; never by a dump that is older or that covers less.
     """
