@@ -142,7 +142,7 @@ def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
     named = {name: frames[name] for name in FRAMES if name != "dump_files"}
     return Facts(
         **named,
-        runs=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
+        replay_sums=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
         batches=lambda wanted: frames["batches"],
         dump_files=frames["dump_files"],
         log_dirs=log_dirs,

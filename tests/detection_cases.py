@@ -154,7 +154,7 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     batches = _frame(spark, rows.batches, spark_schema(BatchRow))
     return Facts(
         **frames,
-        runs=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
+        replay_sums=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
         batches=lambda wanted: batches,
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),

@@ -22,7 +22,7 @@ _IN_TURN = f"OVER (PARTITION BY {', '.join(ID)} ORDER BY offset)"
 
 
 def places_to_read(
-    transactions: DataFrame, runs: DataFrame, snapshots: DataFrame, states: DataFrame, files: DataFrame
+    transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, states: DataFrame, files: DataFrame
 ) -> DataFrame:
     """Partitions and producer ids (columns of `KEY`) that may have COMMIT markers which replay has not seen.
 
@@ -30,7 +30,7 @@ def places_to_read(
     coordinator's record names it there. Only those of own data (`with_proofs`) need to be read.
     """
     listed = states.selectExpr("cluster", "producer_id", "inline(topic_partitions)").selectExpr(*KEY, "0L AS commits")
-    of_logs = runs.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
+    of_logs = sums.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
     of_snapshots = snapshots.selectExpr(*KEY, "0L AS commits")
     unread = files.where("kind = 'segment' AND bytes_skipped > 0").selectExpr(*PARTITION, "true AS is_unread")
     named = of_logs.unionByName(of_snapshots).unionByName(listed).join(transactions, [*PRODUCER], "left_semi")

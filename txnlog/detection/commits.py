@@ -71,7 +71,7 @@ def with_commit_markers(
     )
 
 
-def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+def places_of_witnesses(transactions: DataFrame, sums: DataFrame, copies: DataFrame) -> DataFrame:
     """Copies (columns of `COPY`, producer_id) in which a COMMIT may have ended the epoch of open data elsewhere.
 
     A transaction of version 2 ends at the next epoch (KIP-890). So all places of its producer id count that reach the
@@ -79,7 +79,7 @@ def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFr
     """
     wanted = transactions.selectExpr(*PRODUCER, "first_producer_epoch AS open_epoch").distinct()
     return (
-        runs.where("fact = 'producer' AND producer_epoch IS NOT NULL")
+        sums.where("fact = 'producer' AND producer_epoch IS NOT NULL")
         .join(copies, [*COPY], "left_semi")
         .join(wanted, [*PRODUCER], "inner")
         .where("producer_epoch >= open_epoch AND first_producer_epoch <= open_epoch + 1")

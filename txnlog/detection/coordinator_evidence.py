@@ -115,7 +115,7 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     )
 
 
-def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+def with_pending(transactions: DataFrame, sums: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
     """Add `pending_partitions`: where a Prepare* transaction still owes its marker, as far as the dump shows.
 
     Listed are all its partitions; those with a marker of the producer id since are done.
@@ -130,16 +130,16 @@ def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, cl
         )
     )
     markers = (
-        runs.where("fact = 'marker'")
+        sums.where("fact = 'marker'")
         .join(copies, [*COPY], "left_semi")
         .selectExpr(
             *PARTITION,
             "producer_id",
-            "producer_epoch AS stamp_epoch",
-            f"{within_calendar('last_timestamp')} AS stamp",
+            "producer_epoch AS marker_epoch",
+            f"{within_calendar('last_timestamp')} AS marked_at",
         )
     )
-    is_done = f"stamp_epoch >= producer_epoch AND stamp >= last_update_timestamp - {clock_skew_ms}"
+    is_done = f"marker_epoch >= producer_epoch AND marked_at >= last_update_timestamp - {clock_skew_ms}"
     partitions = summed(
         listed.join(markers, ["cluster", "topic", "partition", "producer_id"], "left"),
         ("cluster", "transactional_id", "topic", "partition"),

@@ -60,9 +60,9 @@ def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> D
     )
 
 
-def latest_producers(runs: DataFrame, snapshots: DataFrame, dated: DataFrame, opened: DataFrame) -> DataFrame:
+def latest_producers(sums: DataFrame, snapshots: DataFrame, dated: DataFrame, opened: DataFrame) -> DataFrame:
     """`producer_states` of the chosen copies, each with the broker of the copy and its `as_of` (ms)."""
-    found = producer_states(runs, snapshots, dated, opened)
+    found = producer_states(sums, snapshots, dated, opened)
     # Texts do not print everything.
     known = ("last_sequence", "last_timestamp", "coordinator_epoch", "producer_epoch")
     return found.join(dated.selectExpr(*PARTITION, "broker", "as_of"), [*PARTITION], "inner").selectExpr(

@@ -19,7 +19,7 @@ _EVERYWHERE = "OVER (PARTITION BY cluster)"
 def with_missing_records(
     coverage: DataFrame,
     clusters: DataFrame,
-    runs: DataFrame,
+    sums: DataFrame,
     states: DataFrame,
     copies: DataFrame,
     clock_skew_ms: int,
@@ -31,8 +31,8 @@ def with_missing_records(
     """
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradicting = (
-        _unexplained(runs, named, clock_skew_ms)
-        .unionByName(_of_more_commits_than_recorded(runs, named, copies, coverage))
+        _unexplained(sums, named, clock_skew_ms)
+        .unionByName(_of_more_commits_than_recorded(sums, named, copies, coverage))
         .join(_owners(named), [*PRODUCER], "left")
         .join(_believed(coverage, clusters), ["cluster"], "inner")
         # What was written after the coordinator was copied has its record in no copy.
@@ -50,10 +50,10 @@ def with_missing_records(
     )
 
 
-def _unexplained(runs: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
+def _unexplained(sums: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
     """The last COMMIT markers in any copy that no record of a coordinator is about, and when each was written."""
     # Also of copies that are not believed: a leader that was elected unclean has lost the marker, the commit stays.
-    markers = runs.where("fact = 'marker' AND marker_type = 'COMMIT'").selectExpr(
+    markers = sums.where("fact = 'marker' AND marker_type = 'COMMIT'").selectExpr(
         *KEY, "producer_epoch", "coordinator_epoch", f"{within_calendar('last_timestamp')} AS marked_at"
     )
     return unexplained(markers, named, clock_skew_ms).drop("coordinator_epoch")
@@ -110,7 +110,7 @@ def _explanations(named: DataFrame, clock_skew_ms: int) -> DataFrame:
 
 
 def _of_more_commits_than_recorded(
-    runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame
+    sums: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame
 ) -> DataFrame:
     """The last markers of producer ids with more COMMITs in a partition than commits that listed it, by whole records.
 
@@ -127,7 +127,7 @@ def _of_more_commits_than_recorded(
         .where("offset >= whole_from_offset")
     )
     marked = summed(
-        runs.where("fact = 'marker'").join(copies, [*COPY], "left_semi"),
+        sums.where("fact = 'marker'").join(copies, [*COPY], "left_semi"),
         KEY,
         "sum(commits) AS commits",
         f"max({within_calendar('last_timestamp')}) AS marked_at",

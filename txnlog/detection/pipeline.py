@@ -43,19 +43,19 @@ from txnlog.keys import COPY, LOG_DIR, PARTITION
 class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
-    `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
+    `replay_sums` are rows of `ReplayRow`. `batches` returns rows of `BatchRow`: at least all transactional batches of
+    the producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
-    transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
-    `remembered` has (cluster, producer_id, transactional_id)
-    of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
-    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at and
-    seen_until (ms: as-of and end of its copy),
-    topic_id, action, reason, confidence, first_batch_leader_epoch and first_batch_crc.
+    transaction_max_timeout_ms and coordinator_partitions (null if not stated).
+    `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
+    forgotten, and proves nothing.
+    `sightings` are open transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches,
+    bytes, seen_at and seen_until (ms: as-of and end of its copy), topic_id, action, reason, confidence,
+    first_batch_leader_epoch and first_batch_crc.
     """
 
-    runs: DataFrame
+    replay_sums: DataFrame
     batches: Callable[[Collection[Mapping[str, Any]]], DataFrame]
     transaction_states: DataFrame
     producer_snapshots: DataFrame
@@ -107,7 +107,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     `settle` gives back frames with the same rows and no history, computed by one query. Each step's results are small
     (copies, open transactions) and used several times by the next one: unsettled, the plan would double at every step.
     """
-    skew_ms, runs, snapshots = thresholds.clock_skew_ms, facts.runs, facts.producer_snapshots
+    skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
     copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
     taken = stretches(of_coordinators)
     states = recorded_states(facts.transaction_states, taken)
@@ -115,16 +115,16 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     clusters, covered, opened = settle(
         partition_counts(states, copies, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
-        open_transactions(runs, snapshots, copies),
+        open_transactions(sums, snapshots, copies),
     )
     readable = states.where("problem IS NULL")
     others = elsewhere(facts.transaction_states, of_coordinators)
     coverage, placed, places = settle(
-        covered.frame.transform(with_missing_records, clusters.frame, runs, states, copies, skew_ms),
+        covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
         .transform(_with_copy, copies, times.frame, clusters.frame)
         .transform(with_owner, readable, others),
-        places_of_witnesses(opened.frame, runs, copies),
+        places_of_witnesses(opened.frame, sums, copies),
     )
     (known,) = settle(
         placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, skew_ms).selectExpr(
@@ -134,7 +134,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     batches = facts.batches(_wanted(known.rows, places.rows))
     proved, unread = settle(
         known.frame.transform(_proved, facts, batches, copies, thresholds),
-        places_to_read(known.frame, runs, snapshots, readable, facts.dump_files),
+        places_to_read(known.frame, sums, snapshots, readable, facts.dump_files),
     )
     read = facts.batches(_of_own_data(unread.rows, proved.rows))
     judged = (
@@ -142,7 +142,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         .transform(with_unproved, copies)
         .transform(with_verdicts, thresholds)
     )
-    (found,) = settle(judged.join(held_back(proved.frame, runs, copies), [*PARTITION], "left"))
+    (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
     return Detection(
         found.frame,
         copies,
@@ -170,13 +170,13 @@ def _proved(known: DataFrame, facts: Facts, batches: DataFrame, copies: DataFram
     """The transactions with all that their verdicts depend on."""
     skew_ms = thresholds.clock_skew_ms
     return (
-        known.transform(with_bounds, facts.runs, facts.dump_files, copies, skew_ms)
+        known.transform(with_bounds, facts.replay_sums, facts.dump_files, copies, skew_ms)
         .transform(with_commit_markers, batches, copies, skew_ms)
         .transform(with_witnesses, batches, copies)
         .transform(with_sightings, facts.sightings)
         .transform(with_activity, skew_ms)
         .transform(with_index, facts.aborted_transactions, copies)
-        .transform(with_pending, facts.runs, copies, skew_ms)
+        .transform(with_pending, facts.replay_sums, copies, skew_ms)
         .transform(with_remembered, facts.remembered)
         .transform(with_proofs, thresholds)
     )

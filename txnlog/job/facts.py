@@ -53,7 +53,7 @@ def facts_of(
         return evidence.where(F.col("fact") == fact).select(f"{fact}.*")
 
     facts = Facts(
-        runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
+        replay_sums=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         batches=_batches_of(spark, dump),
         dump_files=_dump_files(evidence, dump),
         transaction_states=entries(STATES),

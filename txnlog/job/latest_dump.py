@@ -25,7 +25,7 @@ TIMES = {
 def write_snapshots(store: Store, clusters: list[str], facts: Facts, detection: Detection, dated: DataFrame) -> None:
     """Renew the rows of the partitions that this dump shows later than any other: `dated` has their copies."""
     states = latest_states(facts.transaction_states, dated, detection.coverage)
-    producers = latest_producers(facts.runs, facts.producer_snapshots, dated, detection.transactions)
+    producers = latest_producers(facts.replay_sums, facts.producer_snapshots, dated, detection.transactions)
     renewed = dated.selectExpr(*PARTITION)
     coordinators = renewed.where(f"topic = '{TRANSACTION_STATE}'").selectExpr(
         "cluster", "partition AS coordinator_partition"

@@ -153,7 +153,7 @@ def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, Coor
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
-    """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
+    """Dump-log output may hold no time by a broker's clock, and its own file time is not that of the copy."""
     for log_dir in detection.undated:
         raise DumpError(
             f"{options.dump}: it is not known when {log_dir} was copied or printed: give the time with"

@@ -24,7 +24,7 @@ class Batches(NamedTuple):
 
     `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
     index into names of markers, `NO_MARKER` for data. `leader_epoch` and `crc` are -1 where nobody says. `is_event`
-    marks the batches of transactions; `is_stamped` those whose `max_timestamp` a broker set.
+    marks the batches of transactions; `has_broker_timestamp` those whose `max_timestamp` a broker set.
     """
 
     position: Numbers
@@ -44,7 +44,7 @@ class Batches(NamedTuple):
     last_sequence: Numbers
     is_control: Numbers
     is_event: Numbers
-    is_stamped: Numbers
+    has_broker_timestamp: Numbers
 
 
 class Totals(NamedTuple):
@@ -52,21 +52,21 @@ class Totals(NamedTuple):
 
     records: int = 0
     size_in_bytes: int = 0
-    stamp_latest: int = EARLIEST
+    latest_broker_timestamp: int = EARLIEST
 
 
 class Grouped(NamedTuple):
     """Batches by producer id. All but `around` are indexes of batches, or numbers, in the order of ids.
 
     `ended`: the last marker of each producer id; `commits`: how many COMMITs of those had data before them here.
-    `tail`: the data after that. `says`: for each, the `first` and `last` that tell something of it, its last `data`,
-    where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none. `emptied`:
-    those with markers that the cleaner has emptied.
+    `open_data`: the data after that. `says`: for each, the `first` and `last` of its batches that count, its last
+    `data`, where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none.
+    `emptied`: those with markers that the cleaner has emptied.
     """
 
     ended: Numbers
     commits: Numbers
-    tail: Numbers
+    open_data: Numbers
     says: dict[str, Numbers]
     emptied: Numbers
     around: Around
@@ -84,13 +84,13 @@ class Around(NamedTuple):
     def of(cls, batches: Batches, before: Totals) -> Around:
         """Of these batches, with what lies before them."""
         known = np.where(batches.records < 0, 1, batches.records)
-        within = batches.is_stamped & within_years(batches.max_timestamp)
+        within = batches.has_broker_timestamp & within_years(batches.max_timestamp)
         latest = np.where(within, batches.max_timestamp, EARLIEST)
         earliest = np.where(within, batches.max_timestamp, LATEST)
         return cls(
             np.cumsum(np.concatenate(([before.records], known)), dtype=np.int64),
             np.cumsum(np.concatenate(([before.size_in_bytes], batches.size_in_bytes)), dtype=np.int64),
-            np.maximum.accumulate(np.concatenate(([before.stamp_latest], latest))),
+            np.maximum.accumulate(np.concatenate(([before.latest_broker_timestamp], latest))),
             # At n: the earliest of the batches from n on.
             np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
         )
@@ -108,13 +108,13 @@ class Around(NamedTuple):
 
 def grouped(batches: Batches, before: Totals) -> Grouped:
     """Group batches that follow others."""
-    ended, commits, tail = _events(batches)
+    ended, commits, open_data = _events(batches)
     is_ones = batches.producer_id >= 0
     is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
     return Grouped(
         ended,
         commits,
-        tail,
+        open_data,
         _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
         np.unique(batches.producer_id[is_emptied]),
         Around.of(batches, before),

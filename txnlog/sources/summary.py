@@ -62,8 +62,8 @@ class SegmentSummary:
         self.note(f"byte {position}: a control batch without a readable control record")
         self.damage_up_to(last_offset + 1)
 
-    def stamped(self, times: Numbers) -> None:
-        """A broker's clock has shown these times."""
+    def add_broker_times(self, times: Numbers) -> None:
+        """Add times by a broker's clock."""
         if len(times):
             self.broker_timestamp = max(int(times.max()), self.broker_timestamp or 0)
 
@@ -155,7 +155,7 @@ def add_offsets(
 def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
     headers = run.headers
     by_broker = headers.is_control | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
-    summary.stamped(headers["max_timestamp"][by_broker])
+    summary.add_broker_times(headers["max_timestamp"][by_broker])
 
 
 def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:

@@ -37,8 +37,8 @@ def states(spark: SparkSession) -> dict[str, dict[str, Any]]:
     times = copy_times(dump.dump_files, dump.log_dirs, None, 0)
     ranked = ranked_copies(partition_copies(dump.dump_files, dump.checkpoints))
     copies = believed(with_earliest(ranked, times))
-    opened = open_transactions(dump.runs, dump.producer_snapshots, copies)
-    found = producer_states(dump.runs, dump.producer_snapshots, copies, opened).collect()
+    opened = open_transactions(dump.replay_sums, dump.producer_snapshots, copies)
+    found = producer_states(dump.replay_sums, dump.producer_snapshots, copies, opened).collect()
     return {row["cluster"]: row.asDict() for row in found}
 
 
