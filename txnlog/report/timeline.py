@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from txnlog.errors import OptionError
 from txnlog.report.contents import Contents, Partition, Row, hangs
-from txnlog.report.look import QUIET, Style, label, style_of
+from txnlog.report.figure_style import QUIET, Style, label, style_of
 from txnlog.report.spans import Span, apart, bars, line, note, stacked
 from txnlog.report.words import amount, lasting, moment, number
 

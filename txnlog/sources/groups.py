@@ -59,7 +59,7 @@ class Grouped(NamedTuple):
     """Batches by producer id. All but `around` are indexes of batches, or numbers, in the order of ids.
 
     `ended`: the last marker of each producer id; `commits`: how many COMMITs of those had data before them here.
-    `open_data`: the data after that. `says`: for each, the `first` and `last` of its batches that count, its last
+    `open_data`: the data after that. `shown`: for each, the `first` and `last` of its batches that count, its last
     `data`, where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none.
     `emptied`: those with markers that the cleaner has emptied.
     """
@@ -67,7 +67,7 @@ class Grouped(NamedTuple):
     ended: Numbers
     commits: Numbers
     open_data: Numbers
-    says: dict[str, Numbers]
+    shown: dict[str, Numbers]
     emptied: Numbers
     around: Around
 
@@ -115,7 +115,7 @@ def grouped(batches: Batches, before: Totals) -> Grouped:
         ended,
         commits,
         open_data,
-        _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
+        _shown(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
         np.unique(batches.producer_id[is_emptied]),
         Around.of(batches, before),
     )
@@ -139,22 +139,22 @@ def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
     return events[last_marker[last_marker >= 0]], commits[last_marker >= 0], events[place > last_marker[group]]
 
 
-def _says(batches: Batches, says: Numbers) -> dict[str, Numbers]:
-    """What the batches `says` tell, for each of their producer ids."""
-    says = says[_order(batches.producer_id[says])]
-    ids, epochs = batches.producer_id[says], batches.producer_epoch[says]
+def _shown(batches: Batches, chosen: Numbers) -> dict[str, Numbers]:
+    """What the chosen batches show of each of their producer ids."""
+    chosen = chosen[_order(batches.producer_id[chosen])]
+    ids, epochs = batches.producer_id[chosen], batches.producer_epoch[chosen]
     starts = starts_of(ids)
-    last = np.append(starts[1:], len(says))[: len(starts)] - 1
-    changes = np.concatenate((np.zeros(min(1, len(says)), np.bool_), epochs[1:] != epochs[:-1]))
+    last = np.append(starts[1:], len(chosen))[: len(starts)] - 1
+    changes = np.concatenate((np.zeros(min(1, len(chosen)), np.bool_), epochs[1:] != epochs[:-1]))
     changes[starts] = False
-    is_marked = (batches.marker[says] > NO_MARKER) & (batches.coordinator_epoch[says] >= 0)
+    is_marked = (batches.marker[chosen] > NO_MARKER) & (batches.coordinator_epoch[chosen] >= 0)
     return {
         "producer_id": ids[starts],
-        "first": says[starts],
-        "last": says[last],
-        "data": _reduced(np.maximum, np.where(batches.is_control[says], -1, says), starts),
-        "changed": _reduced(np.maximum, np.where(changes, says, -1), starts),
-        "marked": _reduced(np.maximum, np.where(is_marked, says, -1), starts),
+        "first": chosen[starts],
+        "last": chosen[last],
+        "data": _reduced(np.maximum, np.where(batches.is_control[chosen], -1, chosen), starts),
+        "changed": _reduced(np.maximum, np.where(changes, chosen, -1), starts),
+        "marked": _reduced(np.maximum, np.where(is_marked, chosen, -1), starts),
     }
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
-from txnlog.sources.kept_of_producers import PRODUCER, emptied, in_order_of_ids, known_producers, told
 from txnlog.sources.open_data import OPEN_DATA, joined, open_data_of
+from txnlog.sources.producer_entries import PRODUCER, emptied, entries_of, in_order_of_ids, known_producers
 
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17
@@ -67,14 +67,14 @@ class Sums:
         found, piece = grouped(batches, self._totals), len(self._earliest_of_piece)
         self._earliest_of_piece.append(found.around.earliest)
         self._pass_named_offsets(batches, found.around)
-        for kept, rows in (
+        for waiting, rows in (
             (self._markers, _markers(batches, found.ended, found.commits, self.batches)),
             (self._open_data, open_data_of(batches, found.open_data, found.around, self.batches, piece + 1)),
             (self._producers, emptied(found.emptied, self.batches)),
-            (self._producers, told(batches, found.says, self.batches)),
+            (self._producers, entries_of(batches, found.shown, self.batches)),
         ):
             if len(rows):
-                kept.append(rows)
+                waiting.append(rows)
                 self._waiting += len(rows)
         if self._waiting > self._limit:
             self._sum_up()
