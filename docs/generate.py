@@ -18,7 +18,7 @@ from txnlog.sources import reading
 from txnlog.sources.data_sources import SOURCES
 from txnlog.sources.rows import DumpFileRow
 from txnlog.tables.layout import OPEN_TRANSACTIONS, TABLES
-from txnlog.tables.rows import DumpFileTableRow
+from txnlog.tables.run_rows import DumpFileTableRow
 
 HERE = Path(__file__).parent
 MADE = "[All pages](index.md)\n\n<!-- Made by docs/generate.py: change the code and run it again. -->\n"

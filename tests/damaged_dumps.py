@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 
 from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.pipeline import Facts, detect
-from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.dump_file import DumpFile, Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
@@ -142,7 +142,7 @@ def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
     named = {name: frames[name] for name in FRAMES if name != "dump_files"}
     return Facts(
         **named,
-        runs=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
+        replay_sums=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),
         batches=lambda wanted: frames["batches"],
         dump_files=frames["dump_files"],
         log_dirs=log_dirs,

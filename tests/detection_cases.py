@@ -14,8 +14,8 @@ from pyspark.sql.types import StructType
 from tests.logs_as_rows import CoordinatorLog, PartitionLog, Rows
 from tests.logs_in_words import MINUTE, START
 from tests.replay_rows import replay_rows
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.pipeline import Detection, Facts, detect
-from txnlog.detection.verdicts import Thresholds
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource
 from txnlog.sources.dump_source import DumpSource
@@ -154,7 +154,7 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     batches = _frame(spark, rows.batches, spark_schema(BatchRow))
     return Facts(
         **frames,
-        runs=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
+        replay_sums=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
         batches=lambda wanted: batches,
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),

@@ -13,7 +13,7 @@ from txnlog.dump.dump_file import DumpFile
 from txnlog.dump.inventory import inventory
 from txnlog.sources.data_sources import EvidenceSource
 from txnlog.sources.dump_source import DumpSource, Task
-from txnlog.sources.evidence import FILE, PIECES
+from txnlog.sources.evidence_rows import FILE, PIECES
 from txnlog.sources.files import dump_file_rows
 from txnlog.sources.rows import DumpFileRow
 from txnlog.sources.text_files import rows_of_pieces

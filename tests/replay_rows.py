@@ -12,11 +12,11 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.batch_columns import MARKER_TYPES
-from txnlog.sources.evidence import EvidenceRows
+from txnlog.sources.evidence_rows import EvidenceRows
 from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import BatchRow, ReplayRow
-from txnlog.sources.runs import Sums
 from txnlog.spark.schema import arrow_schema
 
 Row = Mapping[str, Any]
@@ -27,20 +27,20 @@ LOG = ("cluster", "broker", "log_dir", "topic", "partition")
 
 def replay_rows(batches: Iterable[Row], snapshots: Iterable[Row], checkpoints: Iterable[Row]) -> pa.Table:
     """Rows of `ReplayRow`: each file's batches summed up, with what snapshots and checkpoints say of its log."""
-    anchors: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    named_offsets: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for entry in snapshots:
         if entry["current_txn_first_offset"] is not None:
-            anchors[_log(entry)].append(entry["current_txn_first_offset"])
+            named_offsets[_log(entry)].append(entry["current_txn_first_offset"])
     for line in checkpoints:
         if line["checkpoint"] == "log-start-offset-checkpoint":
-            anchors[_log(line)].append(line["checkpoint_offset"])
+            named_offsets[_log(line)].append(line["checkpoint_offset"])
     files: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for batch in batches:
         files[(*_log(batch), batch["file"])].append(batch)
     found = EvidenceRows()
     for (cluster, broker, log_dir, topic, partition, name), rows in files.items():
         file = DumpFile(name, name, log_dir, FileKind.SEGMENT, 0, 0, cluster, broker, topic, partition)
-        found.add_sums(file, _sums(rows, anchors[cluster, broker, log_dir, topic, partition]))
+        found.add_sums(file, _sums(rows, named_offsets[cluster, broker, log_dir, topic, partition]))
     names = arrow_schema(ReplayRow).names
     tables = [pa.Table.from_batches([batch.select(names)]).cast(arrow_schema(ReplayRow)) for batch in found.batches()]
     return pa.concat_tables([arrow_schema(ReplayRow).empty_table(), *tables])
@@ -50,10 +50,10 @@ def _log(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in LOG)
 
 
-def _sums(rows: Iterable[Row], anchors: list[int]) -> Sums:
+def _sums(rows: Iterable[Row], named_offsets: list[int]) -> Sums:
     schema = arrow_schema(BatchRow)
     table = pa.Table.from_pylist([{name: row.get(name) for name in schema.names} for row in rows], schema)
-    sums = Sums(anchors)
+    sums = Sums(named_offsets)
     # In pieces, so that what is summed up over pieces is tested as well.
     for start in range(0, len(table), PIECE):
         topic = table["topic"][start].as_py()
@@ -102,5 +102,5 @@ def batches_of_rows(rows: pa.Table, written_by_brokers: bool) -> Batches:
         ),
         is_control=is_a_control,
         is_event=is_of_transaction & (~is_a_control | (marker > NO_MARKER)),
-        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+        has_broker_timestamp=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
     )

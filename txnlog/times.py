@@ -49,6 +49,6 @@ def _within_range(moment: int, text: object) -> int:
     return moment
 
 
-def iso(moment: int) -> str:
-    """An instant in ms since 1970 as ISO 8601 in UTC."""
-    return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def within_calendar(milliseconds: str) -> str:
+    """An expression of ms since 1970 as SQL; null outside the years 1970 to 9999."""
+    return f"if({milliseconds} BETWEEN {EARLIEST_MS} AND {LATEST_MS}, {milliseconds}, NULL)"

@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from txnlog.config import detect_options
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.pipeline import detect
-from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import inventory
 from txnlog.job.facts import facts_of
 from txnlog.sources import reading

@@ -23,7 +23,7 @@ from txnlog.report.abort_list import open_candidates
 from txnlog.report.reading import rows
 from txnlog.tables.append import append
 from txnlog.tables.layout import RUNS, VERIFICATIONS, Root, columns_of
-from txnlog.tables.rows import VerificationRow
+from txnlog.tables.verdict_rows import VerificationRow
 
 HOSTILE = "../c\n$(touch owned)%41\u202e"
 

@@ -19,7 +19,7 @@ from txnlog.config import detect_options
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
 from txnlog.job.main import run
-from txnlog.report import abort_list, explain, find_hanging, producers, transactions
+from txnlog.report import abort_list, explanations, find_hanging, producers, transactions
 from txnlog.report.reading import rows
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
@@ -251,11 +251,11 @@ def test_describe_producers_has_what_is_open_and_whose_it_is(tables: Root, sampl
 def test_explain_tells_the_story_of_every_open_transaction(tables: Root, sample: str) -> None:
     truth = TRUTHS[sample]
     for each in truth["open_transactions"]:
-        told = explain.stories(tables, each["topic"], each["partition"], each["producer_id"], truth["cluster"])
-        [story] = told.stories
-        assert story.why.startswith(each["cause"])
-        assert (story.command is not None) == (each["action"] == "ABORT")
-        assert all((SAMPLES / event.file).is_file() for event in story.events if event.file is not None)
+        found = explanations.explained(tables, each["topic"], each["partition"], each["producer_id"], truth["cluster"])
+        [explanation] = found.of_transactions
+        assert explanation.why.startswith(each["cause"])
+        assert (explanation.command is not None) == (each["action"] == "ABORT")
+        assert all((SAMPLES / event.file).is_file() for event in explanation.events if event.file is not None)
 
 
 def test_times_are_kept_in_microseconds(tables: Root) -> None:

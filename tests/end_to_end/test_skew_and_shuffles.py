@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.coordinator_writer import coordinator_record
 from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
 from txnlog.config import DetectOptions
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.pipeline import detect
-from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.facts import facts_of
@@ -153,7 +153,7 @@ def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     for row in detection.transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
         verdicts[row["cluster"]].add(tuple(row[name] for name in names))
-    rows = facts.runs.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
+    rows = facts.replay_sums.where("topic = 'orders' AND partition = 0").groupBy("cluster").count().collect()
     return Found(verdicts, {row["cluster"]: row["count"] for row in rows}, counted)
 
 

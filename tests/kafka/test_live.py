@@ -23,10 +23,10 @@ from txnlog.errors import ClusterError
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
 from txnlog.live.cluster import LiveCluster
+from txnlog.live.coordinator_facts import BROKER
 from txnlog.live.coordinators import coordinator_logs
-from txnlog.live.facts import BROKER
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
-from txnlog.live.verify import verifications
+from txnlog.live.verifications import verifications
 from txnlog.report.reading import rows
 from txnlog.sources.reading import evidence
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root

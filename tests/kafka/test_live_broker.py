@@ -19,7 +19,7 @@ from txnlog.format.coordinator import transactional_id_of_key
 from txnlog.live.client_properties import client_settings
 from txnlog.live.cluster import LiveCluster, Topic
 from txnlog.live.coordinators import coordinator_logs
-from txnlog.live.verify import verifications
+from txnlog.live.verifications import verifications
 
 pytestmark = pytest.mark.kafka
 PASSWORD = 'correct "horse" battery'

@@ -19,11 +19,12 @@ from pyspark.sql import functions as F
 
 from tests.kafka.generated_logs import LOGS, Log, log_of
 from tests.kafka.judge import NEWEST, OLDEST, judged
-from txnlog.detection.copies import chosen_copies, partition_copies
+from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
+from txnlog.detection.copy_times import copy_times
 from txnlog.detection.impact import held_back
-from txnlog.detection.producers import producer_states
+from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
-from txnlog.detection.times import LOG_DIR, copy_times
+from txnlog.keys import LOG_DIR
 from txnlog.sources import reading
 from txnlog.sources.rows import ReplayRow
 from txnlog.spark.schema import spark_schema
@@ -111,7 +112,8 @@ def replayed(spark: SparkSession, dump: Path) -> Replayed:
     files = settled(reading.dump_files(spark, str(dump)))
     unstated = ("CAST(NULL AS bigint) AS copy_started", "CAST(NULL AS bigint) AS copy_ended")
     times = copy_times(files, files.select(*LOG_DIR).distinct().selectExpr("*", *unstated), None, 0)
-    copies = settled(chosen_copies(partition_copies(files, reading.checkpoints(spark, str(dump))), times))
+    ranked = ranked_copies(partition_copies(files, reading.checkpoints(spark, str(dump))))
+    copies = settled(believed(with_earliest(ranked, times)))
     runs = reading.evidence(spark, str(dump)).where("fact <> 'file'").select(*spark_schema(ReplayRow).names).persist()
     found = settled(open_transactions(runs, snapshots, copies)).withColumn("last_activity", F.lit(0))
     stuck = held_back(found, runs, copies).select("partition", "last_stable_offset")

@@ -17,7 +17,7 @@ from tests.tables_by_hand import written
 from txnlog.cli import main
 from txnlog.commands.command import Command
 from txnlog.commands.parser import COMMANDS, SHELLS, parser
-from txnlog.commands.terminal import left_behind, numbered
+from txnlog.commands.terminal import numbered, steps_after
 from txnlog.config import DetectOptions
 from txnlog.job.steps import steps_of
 from txnlog.tables.layout import COORDINATOR_STATES
@@ -155,8 +155,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def test_a_step_says_its_number_and_what_is_left() -> None:
     steps = steps_of(DetectOptions(dump="d", tables="t"))
     assert numbered("read and replay", steps) == "step 4 of 7: read and replay"
-    assert left_behind("read and replay", steps) == "then write the verdicts, write states and inventory, write the run"
-    assert left_behind("write the run", steps) == ""
+    assert steps_after("read and replay", steps) == "then write the verdicts, write states and inventory, write the run"
+    assert steps_after("write the run", steps) == ""
 
 
 def test_a_step_counts_only_where_somebody_asked_for_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from txnlog.cli import main
 from txnlog.config import OPTIONS, DetectOptions, detect_options
-from txnlog.detection.verdicts import Thresholds
+from txnlog.detection.conditions import Thresholds
 from txnlog.errors import OptionError
 from txnlog.job.facts import DEFAULT_MAX_TIMEOUT_MS
 

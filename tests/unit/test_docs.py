@@ -15,7 +15,7 @@ from tests import pages
 from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, detect_options, read_config
 from txnlog.detection.causes import Action, Confidence
-from txnlog.detection.verdicts import RULES
+from txnlog.detection.rules import RULES
 from txnlog.dump.manifest import read_manifest
 from txnlog.tables.layout import TABLES, columns_of
 

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [*(ROOT / "txnlog").rglob("*.py"), *(ROOT / "jobs").rglob("*.py")]
+MODULES = [*(ROOT / "txnlog").rglob("*.py")]
+SOURCES = [*MODULES, *(ROOT / "jobs").rglob("*.py")]
 # What could reach a broker, by a client or by hand.
 NETWORK = {"confluent_kafka", "kafka", "socket", "asyncio", "urllib.request", "http", "requests"}
 LIVE = ROOT / "txnlog" / "live"
@@ -35,6 +37,8 @@ ASKING = {
     "consume",
     "close",
 }
+# Modules of commands that are named for the command, as is the report that they print; and how rows are read.
+SHARED_NAMES = {"__init__", "abort_list", "find_hanging", "reading"}
 LOADED = "import sys, {module}; print([name for name in ('pyspark', 'deltalake', 'rich') if name in sys.modules])"
 
 
@@ -43,6 +47,15 @@ def test_what_needs_no_spark_does_not_import_it(module: str) -> None:
     script = LOADED.format(module=module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(module.stem for module in MODULES)
+    assert {name for name, modules in names.items() if modules > 1} == SHARED_NAMES
+
+
+def test_no_module_is_over_250_lines() -> None:
+    assert [module.name for module in MODULES if len(module.read_text("utf-8").splitlines()) > 250] == []
 
 
 def imported(source: str) -> Iterator[str]:

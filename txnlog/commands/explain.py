@@ -7,7 +7,7 @@ import sys
 
 from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables
 from txnlog.commands.terminal import width
-from txnlog.report import explain, explained
+from txnlog.report import explanation_output, explanations
 from txnlog.tables.layout import Root
 
 
@@ -21,8 +21,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     root = Root(parsed.tables)
-    told = explain.stories(root, parsed.topic, parsed.partition, parsed.producer_id, parsed.cluster)
-    sys.stdout.write(explained.rendered(told, parsed.format, width()))
+    found = explanations.explained(root, parsed.topic, parsed.partition, parsed.producer_id, parsed.cluster)
+    sys.stdout.write(explanation_output.rendered(found, parsed.format, width()))
 
 
 COMMAND = Command(

@@ -17,13 +17,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    from txnlog.report import metrics
+    from txnlog.report import prometheus
 
-    found = metrics.figures(Root(parsed.tables), parsed.cluster)
+    found = prometheus.figures(Root(parsed.tables), parsed.cluster)
     if parsed.output is None:
-        sys.stdout.write(metrics.exposition(found))
+        sys.stdout.write(prometheus.exposition(found))
     else:
-        metrics.write(found, parsed.output)
+        prometheus.write(found, parsed.output)
 
 
 COMMAND = Command(

@@ -20,7 +20,7 @@ def width() -> int | None:
 def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
     """A function to call when a step begins. On a terminal it shows the step, its number and the steps left."""
     if not sys.stderr.isatty() or LOG.isEnabledFor(logging.INFO):
-        yield lambda step: LOG.info("%s; %s", numbered(step, steps), left_behind(step, steps) or "then done")
+        yield lambda step: LOG.info("%s; %s", numbered(step, steps), steps_after(step, steps) or "then done")
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -31,7 +31,7 @@ def progress(steps: Sequence[str]) -> Iterator[Callable[[str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), left)
     with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as shown:
         task = shown.add_task("", total=len(steps), left="")
-        yield lambda step: shown.update(task, description=numbered(step, steps), left=left_behind(step, steps))
+        yield lambda step: shown.update(task, description=numbered(step, steps), left=steps_after(step, steps))
 
 
 def numbered(step: str, steps: Sequence[str]) -> str:
@@ -39,7 +39,7 @@ def numbered(step: str, steps: Sequence[str]) -> str:
     return f"step {steps.index(step) + 1} of {len(steps)}: {step}" if step in steps else step
 
 
-def left_behind(step: str, steps: Sequence[str]) -> str:
+def steps_after(step: str, steps: Sequence[str]) -> str:
     """The steps after a step; empty after the last."""
-    behind = steps[steps.index(step) + 1 :] if step in steps else ()
-    return f"then {', '.join(behind)}" if behind else ""
+    following = steps[steps.index(step) + 1 :] if step in steps else ()
+    return f"then {', '.join(following)}" if following else ""

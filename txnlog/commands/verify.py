@@ -47,7 +47,7 @@ def _run(parsed: argparse.Namespace) -> None:
     runs = rows(root, RUNS, order="finished_at")
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster
-    from txnlog.live.verify import chosen_cluster, verifications
+    from txnlog.live.verifications import chosen_cluster, verifications
 
     live = LiveCluster(parsed.bootstrap_server, client_settings(parsed.command_config), timeout / 1000)
     live_id = live.cluster_id()

@@ -45,19 +45,19 @@ _NEXT_DUMP = "The problem is in the dump, not in Kafka."
 class Cause(enum.StrEnum):
     """Why a transaction is still open in a partition. How each is reached: `txnlog.detection.rules`.
 
-    `says` it in a line, and `story` says how that comes about; `prevention` what keeps others from it.
+    `says` it in a line, and `explanation` says how that comes about; `prevention` what keeps others from it.
     """
 
     action: Action
     says: str
-    story: str
+    explanation: str
     prevention: str
 
-    def __new__(cls, name: str, action: Action, says: str, story: str, prevention: str) -> Cause:
+    def __new__(cls, name: str, action: Action, says: str, explanation: str, prevention: str) -> Cause:
         """A cause with its words."""
         cause = str.__new__(cls, name)
         cause._value_ = name
-        cause.action, cause.says, cause.story, cause.prevention = action, says, story, prevention
+        cause.action, cause.says, cause.explanation, cause.prevention = action, says, explanation, prevention
         return cause
 
     LATE_WRITE_AFTER_END = (

@@ -10,10 +10,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
 from txnlog.detection.replay import KEY
 from txnlog.detection.rules import BY_EARLIER
-from txnlog.detection.times import LOG_DIR
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # What is compared of an earlier dump's transaction; `seen_` stands before each.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
@@ -21,60 +20,61 @@ SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
 
 
 def with_bounds(
-    transactions: DataFrame, runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int
+    transactions: DataFrame, sums: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int
 ) -> DataFrame:
     """Add the brokers' times around each open transaction: from its own file, and from those before and after it.
 
-    `stamp_before_start`, `stamp_before` (its last batch) and `stamp_after` (that), ms; null where there are none.
+    `broker_timestamp_before_start`, `broker_timestamp_before` (its last batch) and `broker_timestamp_after` (that), ms;
+    null where there are none.
     `complete_at` (ms): when its last batch was on the broker's disk at the latest, by a file that has not changed
     since, or by a listing made before the copy; null where neither says so.
     """
-    is_before = "if(first_part IS NULL, next_part <= start_offset, part < first_part)"
-    is_before_last = "if(last_part IS NULL, next_part <= last_batch_offset, part < last_part)"
-    holds_it = "if(is_snapshot, part > last_batch_offset, part >= last_part)"
+    is_before = "if(first_file_start IS NULL, next_file_start <= start_offset, file_start < first_file_start)"
+    is_before_last = "if(last_file_start IS NULL, next_file_start <= last_batch_offset, file_start < last_file_start)"
+    holds_it = "if(is_snapshot, file_start > last_batch_offset, file_start >= last_file_start)"
     bounds = summed(
-        transactions.selectExpr(*KEY, "start_offset", "last_batch_offset", "first_part", "last_part").join(
-            _files(runs, files, copies, clock_skew_ms), [*PARTITION], "inner"
+        transactions.selectExpr(*KEY, "start_offset", "last_batch_offset", "first_file_start", "last_file_start").join(
+            _files(sums, files, copies, clock_skew_ms), [*PARTITION], "inner"
         ),
         KEY,
         f"max(if({is_before}, latest, NULL)) AS before_files_start",
         f"max(if({is_before_last}, latest, NULL)) AS before_files",
-        "min(if(part > coalesce(last_part, start_offset), earliest, NULL)) AS after_files",
+        "min(if(file_start > coalesce(last_file_start, start_offset), earliest, NULL)) AS after_files",
         f"min(if({holds_it}, complete_at, NULL)) AS complete_at",
     )
     return transactions.join(bounds, [*KEY], "left").selectExpr(
-        "* EXCEPT (first_part, last_part, before_files_start, before_files, after_files,"
-        " stamp_before_start, stamp_before, stamp_after)",
-        "greatest(stamp_before_start, before_files_start) AS stamp_before_start",
-        "greatest(stamp_before, before_files) AS stamp_before",
-        "least(stamp_after, after_files) AS stamp_after",
+        "* EXCEPT (first_file_start, last_file_start, before_files_start, before_files, after_files,"
+        " broker_timestamp_before_start, broker_timestamp_before, broker_timestamp_after)",
+        "greatest(broker_timestamp_before_start, before_files_start) AS broker_timestamp_before_start",
+        "greatest(broker_timestamp_before, before_files) AS broker_timestamp_before",
+        "least(broker_timestamp_after, after_files) AS broker_timestamp_after",
     )
 
 
-def _files(runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+def _files(sums: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
     """The segments of the chosen copies and their snapshots: where each begins, brokers' times in it, its own time."""
     dated = files.transform(_with_file_times, clock_skew_ms)
     segments = (
-        runs.where("fact = 'sums'")
+        sums.where("fact = 'sums'")
         .join(copies, [*COPY], "left_semi")
         .selectExpr(
             *COPY,
             "file",
-            "part",
-            f"lead(part) OVER (PARTITION BY {', '.join(PARTITION)} ORDER BY part) AS next_part",
-            "stamp_before_start AS latest",
-            "stamp_after AS earliest",
+            "file_start",
+            f"lead(file_start) OVER (PARTITION BY {', '.join(PARTITION)} ORDER BY file_start) AS next_file_start",
+            "broker_timestamp_before_start AS latest",
+            "broker_timestamp_after AS earliest",
         )
         .join(dated.selectExpr(*COPY, "file", "written_at", "listed_at"), [*COPY, "file"], "left")
         .selectExpr(
             *PARTITION,
-            "part",
-            "next_part",
+            "file_start",
+            "next_file_start",
             "latest",
             "earliest",
             # A sealed segment never changes again. The active one can grow between its stat and its reading: of that
             # only the listing says when it had all its bytes.
-            "least(listed_at, if(next_part IS NOT NULL, written_at, NULL)) AS complete_at",
+            "least(listed_at, if(next_file_start IS NOT NULL, written_at, NULL)) AS complete_at",
             "false AS is_snapshot",
         )
     )
@@ -82,7 +82,10 @@ def _files(runs: DataFrame, files: DataFrame, copies: DataFrame, clock_skew_ms: 
         dated.where("kind = 'producer_snapshot' AND problem IS NULL")
         .join(copies, [*COPY], "left_semi")
         .selectExpr(
-            *PARTITION, "base_offset AS part", "least(listed_at, written_at) AS complete_at", "true AS is_snapshot"
+            *PARTITION,
+            "base_offset AS file_start",
+            "least(listed_at, written_at) AS complete_at",
+            "true AS is_snapshot",
         )
     )
     return segments.unionByName(snapshots, allowMissingColumns=True)
@@ -161,12 +164,12 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     return transactions.selectExpr(
         "*",
         "if(is_log_append_time, last_timestamp, NULL) AS own",
-        "greatest(stamp_before, known_since) AS lower",
-        "least(stamp_after, complete_at, seen_until, own) AS upper",
+        "greatest(broker_timestamp_before, known_since) AS lower",
+        "least(broker_timestamp_after, complete_at, seen_until, own) AS upper",
         f"coalesce(lower > upper + {clock_skew_ms} OR lower > as_of + {clock_skew_ms}, false) AS clocks_contradict",
         "if(clocks_contradict, NULL, upper) AS bounded_by",
         "if(clocks_contradict, NULL, greatest(lower, if(batches = 1, own, NULL))) AS known_before",
-        "if(clocks_contradict, NULL, greatest(stamp_before_start, known_since, if(batches = 1, own, NULL))"
+        "if(clocks_contradict, NULL, greatest(broker_timestamp_before_start, known_since, if(batches = 1, own, NULL))"
         f" - {clock_skew_ms}) AS started_after",
         f"coalesce(is_log_append_time OR ({agrees}), false) AS timestamps_trusted",
         "if(timestamps_trusted, last_timestamp, known_before) AS last_activity",

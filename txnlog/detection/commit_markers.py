@@ -11,18 +11,18 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.commits import in_turn
-from txnlog.detection.coordinator import ID
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.evidence import PRODUCER
+from txnlog.detection.coordinator_evidence import PRODUCER
+from txnlog.detection.coordinator_records import ID
 from txnlog.detection.missing_records import unexplained
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 _IN_TURN = f"OVER (PARTITION BY {', '.join(ID)} ORDER BY offset)"
 
 
 def places_to_read(
-    transactions: DataFrame, runs: DataFrame, snapshots: DataFrame, states: DataFrame, files: DataFrame
+    transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, states: DataFrame, files: DataFrame
 ) -> DataFrame:
     """Partitions and producer ids (columns of `KEY`) that may have COMMIT markers which replay has not seen.
 
@@ -30,7 +30,7 @@ def places_to_read(
     coordinator's record names it there. Only those of own data (`with_proofs`) need to be read.
     """
     listed = states.selectExpr("cluster", "producer_id", "inline(topic_partitions)").selectExpr(*KEY, "0L AS commits")
-    of_logs = runs.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
+    of_logs = sums.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
     of_snapshots = snapshots.selectExpr(*KEY, "0L AS commits")
     unread = files.where("kind = 'segment' AND bytes_skipped > 0").selectExpr(*PARTITION, "true AS is_unread")
     named = of_logs.unionByName(of_snapshots).unionByName(listed).join(transactions, [*PRODUCER], "left_semi")
@@ -70,7 +70,9 @@ def with_counted_commits(
     # Each by itself: of a union of frames that are partitioned alike Spark 4.2 zips the partitions, though adaptive
     # execution may have left them different numbers of these, and fails.
     unrecorded = summed(unexplained(commits, states, clock_skew_ms), PRODUCER, "true AS is_unrecorded")
-    too_many = summed(_too_many(commits.where("closes"), states, whole), PRODUCER, "true AS are_too_many")
+    too_many = summed(
+        _with_more_markers_than_commits(commits.where("closes"), states, whole), PRODUCER, "true AS are_too_many"
+    )
     explained = "is_unrecorded IS NULL AND are_too_many IS NULL"
     return (
         transactions.join(unrecorded, [*PRODUCER], "left")
@@ -82,7 +84,7 @@ def with_counted_commits(
     )
 
 
-def _too_many(commits: DataFrame, states: DataFrame, whole: DataFrame) -> DataFrame:
+def _with_more_markers_than_commits(commits: DataFrame, states: DataFrame, whole: DataFrame) -> DataFrame:
     """Copies in which a producer id has more COMMITs than its coordinator has commits that list the partition.
 
     A Complete* record lists nothing: where its Prepare* record is before what is whole, it may be about any partition.

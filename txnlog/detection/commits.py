@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.evidence import PRODUCER
-from txnlog.detection.markers import IS_MARKER
+from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
+from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
+
+# A COMMIT or ABORT marker, or one of which kafka-dump-log does not say which it is: Kafka writes no other control
+# batches within a transaction.
+IS_MARKER = f"(marker_type IS NOT NULL OR (is_transactional AND coalesce(control_type, '') = '{NOT_PRINTED}'))"
 
 
 def in_turn(batches: DataFrame, log: Sequence[str]) -> DataFrame:
@@ -67,7 +71,7 @@ def with_commit_markers(
     )
 
 
-def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+def places_of_witnesses(transactions: DataFrame, sums: DataFrame, copies: DataFrame) -> DataFrame:
     """Copies (columns of `COPY`, producer_id) in which a COMMIT may have ended the epoch of open data elsewhere.
 
     A transaction of version 2 ends at the next epoch (KIP-890). So all places of its producer id count that reach the
@@ -75,7 +79,7 @@ def places_of_witnesses(transactions: DataFrame, runs: DataFrame, copies: DataFr
     """
     wanted = transactions.selectExpr(*PRODUCER, "first_producer_epoch AS open_epoch").distinct()
     return (
-        runs.where("fact = 'producer' AND producer_epoch IS NOT NULL")
+        sums.where("fact = 'producer' AND producer_epoch IS NOT NULL")
         .join(copies, [*COPY], "left_semi")
         .join(wanted, [*PRODUCER], "inner")
         .where("producer_epoch >= open_epoch AND first_producer_epoch <= open_epoch + 1")

@@ -12,6 +12,7 @@ from txnlog.detection.aggregates import summed
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS, LOG_STARTS
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # Whose batch a tail starts that is too short to say it.
 UNKNOWN_PRODUCER_ID = -2
@@ -28,9 +29,7 @@ STARTS_WITH_LOG = (
     " AND NOT lowest_base_offset < first_base_offset"
 )
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
-PARTITION = ("cluster", "topic", "partition")
-COPY = ("cluster", "broker", "log_dir", "topic", "partition")
-# The files of a copy in their order: its segments first, then all others, which no segment takes for a neighbour.
+# The files of a copy in their order: its segments first, so that segments are adjacent to segments only.
 _IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
 _BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 _AFTER = f"OVER ({_IN_COPY} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
@@ -51,7 +50,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
     `snapshot_above_end` one that was taken of a longer log than this. `unlisted_from` is where the first segment
     starts that no listing had as long as it is; null where all were listed.
     """
-    logs = summed(files.where("topic IS NOT NULL").transform(_with_neighbours), COPY, *_OF_FILES)
+    logs = summed(files.where("topic IS NOT NULL").transform(_with_adjacent_segments), COPY, *_OF_FILES)
     offsets = summed(
         checkpoints,
         COPY,
@@ -72,11 +71,6 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         )
         .drop("segments", "snapshots")
     )
-
-
-def chosen_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
-    """One row per partition: the copy that is believed, why, and how far the others reach."""
-    return believed(with_earliest(ranked_copies(copies), times))
 
 
 def ranked_copies(copies: DataFrame) -> DataFrame:
@@ -101,8 +95,8 @@ def with_earliest(ranked: DataFrame, times: DataFrame) -> DataFrame:
     And `coordinator_since`, its `coordinator_from` (`copy_times`). Which copy is the leader's is not known: what the
     believed one has may be what its follower had fetched long before it was copied.
     """
-    taken = times.selectExpr("cluster", "broker", "log_dir", "copy_from", "shown_as_of", "coordinator_from")
-    return ranked.join(taken, ["cluster", "broker", "log_dir"], "left").selectExpr(
+    taken = times.selectExpr(*LOG_DIR, "copy_from", "shown_as_of", "coordinator_from")
+    return ranked.join(taken, [*LOG_DIR], "left").selectExpr(
         "* EXCEPT (copy_from, shown_as_of, coordinator_from)",
         f"min(copy_from) OVER ({_OF_PARTITION}) AS copied_since",
         f"min(shown_as_of) OVER ({_OF_PARTITION}) AS shown_since",
@@ -127,7 +121,7 @@ def believed(ranked: DataFrame) -> DataFrame:
     )
 
 
-def _with_neighbours(files: DataFrame) -> DataFrame:
+def _with_adjacent_segments(files: DataFrame) -> DataFrame:
     """What one segment says of another: gaps between them, overlaps, and where damage at an end must stop.
 
     What was not needed was not read: a broker believes that it reaches to the next segment, and so do we. What has no

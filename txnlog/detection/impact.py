@@ -5,15 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
+from txnlog.keys import COPY, PARTITION
 
-# A place whose neighbourhood is known: a run's start, an anchor, or the start of a file, with nothing before it.
-_PLACE = "struct(coalesce(start_offset, part), part)"
-_BEFORE = "struct(part, coalesce(records_before, 0) AS records_before, coalesce(bytes_before, 0) AS bytes_before)"
+# A place of which it is known what lies before it: where open data starts, a named offset, or the start of a file.
+_PLACE = "struct(coalesce(start_offset, file_start), file_start)"
+_BEFORE = "struct(file_start, coalesce(records_before, 0) AS records_before, coalesce(bytes_before, 0) AS bytes_before)"
 
 
-def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row per partition with open transactions: its last stable offset, and what lies behind it.
+def held_back(transactions: DataFrame, sums: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row per partition with open transactions: its last stable offset, and what lies after it.
 
     `held_back_offsets`, `held_back_records` and `held_back_bytes` count from the last stable offset to the log end;
     records left by compaction are fewer than the offsets.
@@ -27,23 +27,23 @@ def held_back(transactions: DataFrame, runs: DataFrame, copies: DataFrame) -> Da
     stuck = first.join(
         copies.selectExpr(*COPY, "log_start_offset", "log_end_offset"), [*PARTITION], "inner"
     ).selectExpr("*", "greatest(first_start_offset, log_start_offset) AS last_stable_offset")
-    of_stuck = runs.where("fact <> 'marker'").join(stuck.selectExpr(*COPY, "last_stable_offset"), [*COPY], "inner")
+    of_stuck = sums.where("fact <> 'marker'").join(stuck.selectExpr(*COPY, "last_stable_offset"), [*COPY], "inner")
     begins = summed(
-        of_stuck.where("coalesce(start_offset, part) >= last_stable_offset"),
+        of_stuck.where("coalesce(start_offset, file_start) >= last_stable_offset"),
         PARTITION,
         f"min_by({_BEFORE}, {_PLACE}) AS begin",
     )
-    behind = summed(
-        of_stuck.where("fact = 'sums'").join(begins, [*PARTITION], "inner").where("part >= begin.part"),
+    after = summed(
+        of_stuck.where("fact = 'sums'").join(begins, [*PARTITION], "inner").where("file_start >= begin.file_start"),
         PARTITION,
-        "sum(records) - any_value(begin.records_before) AS records_behind",
-        "sum(size_in_bytes) - any_value(begin.bytes_before) AS bytes_behind",
+        "sum(records) - any_value(begin.records_before) AS records_after",
+        "sum(size_in_bytes) - any_value(begin.bytes_before) AS bytes_after",
     )
-    return stuck.join(behind, [*PARTITION], "left").selectExpr(
+    return stuck.join(after, [*PARTITION], "left").selectExpr(
         *PARTITION,
         "last_stable_offset",
         "log_end_offset - last_stable_offset AS held_back_offsets",
-        "coalesce(records_behind, 0) AS held_back_records",
-        "coalesce(bytes_behind, 0) AS held_back_bytes",
+        "coalesce(records_after, 0) AS held_back_records",
+        "coalesce(bytes_after, 0) AS held_back_bytes",
         "held_back_since",
     )

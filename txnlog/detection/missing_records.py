@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import IS_BIRTH, PLACE, WRITTEN
-from txnlog.detection.copies import COPY
-from txnlog.detection.evidence import PRODUCER
+from txnlog.detection.coordinator_evidence import PRODUCER
+from txnlog.detection.coordinator_records import IS_BIRTH, PLACE, WRITTEN
 from txnlog.detection.replay import KEY
-from txnlog.detection.times import within_calendar
+from txnlog.keys import COPY
+from txnlog.times import within_calendar
 
 _IN_TURN = "OVER (PARTITION BY cluster, transactional_id ORDER BY offset)"
 _EVERYWHERE = "OVER (PARTITION BY cluster)"
@@ -19,21 +19,22 @@ _EVERYWHERE = "OVER (PARTITION BY cluster)"
 def with_missing_records(
     coverage: DataFrame,
     clusters: DataFrame,
-    runs: DataFrame,
+    sums: DataFrame,
     states: DataFrame,
     copies: DataFrame,
     clock_skew_ms: int,
 ) -> DataFrame:
     """The coverage, in which a range counts as whole only if it explains each COMMIT marker written meanwhile.
 
-    Only the records of the dump's own copies are held against its markers: of the archive those of a few producer ids
-    are read. `unexplained_commits` counts the markers that contradict it; `whole_from` is null then. A marker of a producer id
-    that no coordinator knows contradicts all of them, if none is missing and each reaches back to before it.
+    Only the records in the dump are held against its markers: of those that earlier dumps showed only those of a few
+    producer ids are read. `unexplained_commits` counts the markers that contradict it; `whole_from` is null then. A
+    marker of a producer id that no coordinator knows contradicts all of them, if none is missing and each reaches back
+    to before it.
     """
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradicting = (
-        _unexplained(runs, named, clock_skew_ms)
-        .unionByName(_too_many(runs, named, copies, coverage))
+        _unexplained(sums, named, clock_skew_ms)
+        .unionByName(_of_more_commits_than_recorded(sums, named, copies, coverage))
         .join(_owners(named), [*PRODUCER], "left")
         .join(_believed(coverage, clusters), ["cluster"], "inner")
         # What was written after the coordinator was copied has its record in no copy.
@@ -51,10 +52,10 @@ def with_missing_records(
     )
 
 
-def _unexplained(runs: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
+def _unexplained(sums: DataFrame, named: DataFrame, clock_skew_ms: int) -> DataFrame:
     """The last COMMIT markers in any copy that no record of a coordinator is about, and when each was written."""
     # Also of copies that are not believed: a leader that was elected unclean has lost the marker, the commit stays.
-    markers = runs.where("fact = 'marker' AND marker_type = 'COMMIT'").selectExpr(
+    markers = sums.where("fact = 'marker' AND marker_type = 'COMMIT'").selectExpr(
         *KEY, "producer_epoch", "coordinator_epoch", f"{within_calendar('last_timestamp')} AS marked_at"
     )
     return unexplained(markers, named, clock_skew_ms).drop("coordinator_epoch")
@@ -110,7 +111,9 @@ def _explanations(named: DataFrame, clock_skew_ms: int) -> DataFrame:
     )
 
 
-def _too_many(runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame) -> DataFrame:
+def _of_more_commits_than_recorded(
+    sums: DataFrame, named: DataFrame, copies: DataFrame, coverage: DataFrame
+) -> DataFrame:
     """The last markers of producer ids with more COMMITs in a partition than commits that listed it, by whole records.
 
     Where clocks may differ by the skew, times alone do not tell the markers of two commits from one another.
@@ -126,7 +129,7 @@ def _too_many(runs: DataFrame, named: DataFrame, copies: DataFrame, coverage: Da
         .where("offset >= copied_whole_from_offset")
     )
     marked = summed(
-        runs.where("fact = 'marker'").join(copies, [*COPY], "left_semi"),
+        sums.where("fact = 'marker'").join(copies, [*COPY], "left_semi"),
         KEY,
         "sum(commits) AS commits",
         f"max({within_calendar('last_timestamp')}) AS marked_at",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import PLACE
+from txnlog.detection.coordinator_records import PLACE
 from txnlog.detection.copies import IS_COORDINATOR
 
 # So many ids of a partition are enough to tell N; all of them are held against a stated number.

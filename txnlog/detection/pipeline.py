@@ -18,13 +18,22 @@ from txnlog.detection.commits import (
     with_commit_markers,
     with_witnesses,
 )
-from txnlog.detection.coordinator import coordinator_coverage
-from txnlog.detection.copies import COPY, PARTITION, believed, partition_copies, ranked_copies, with_earliest
-from txnlog.detection.evidence import PRODUCER, with_coordinator, with_index, with_owner, with_pending, with_remembered
+from txnlog.detection.conditions import Thresholds
+from txnlog.detection.coordinator_coverage import coordinator_coverage
+from txnlog.detection.coordinator_evidence import (
+    PRODUCER,
+    with_coordinator,
+    with_owner,
+    with_pending,
+    with_remembered,
+)
+from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
+from txnlog.detection.copy_times import copy_times
 from txnlog.detection.impact import held_back
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
-from txnlog.detection.replay import open_transactions, with_last_end
+from txnlog.detection.proved import with_proofs, with_unproved
+from txnlog.detection.replay import open_transactions, with_index, with_last_end
 from txnlog.detection.replicas import (
     archived_states,
     coordinator_copies,
@@ -34,8 +43,8 @@ from txnlog.detection.replicas import (
     stretches,
     whole_parts,
 )
-from txnlog.detection.times import LOG_DIR, copy_times
-from txnlog.detection.verdicts import Thresholds, with_proofs, with_unproved, with_verdicts
+from txnlog.detection.verdicts import with_verdicts
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 
 class Archive(Protocol):
@@ -57,19 +66,19 @@ class Archive(Protocol):
 class Facts:
     """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
 
-    `runs` are rows of `ReplayRow`. `batches` gives back rows of `BatchRow`: at least all transactional batches of the
-    producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
+    `replay_sums` are rows of `ReplayRow`. `batches` returns rows of `BatchRow`: at least all transactional batches of
+    the producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
 
     `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
-    transaction_max_timeout_ms and coordinator_partitions (null where nobody states it).
-    `remembered` has (cluster, producer_id, transactional_id)
-    of earlier runs: it names an id that its coordinator has forgotten, and proves nothing. `sightings` are open
-    transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches, bytes, seen_at and
-    seen_until (ms: as-of and end of its copy),
-    topic_id, action, reason, confidence, first_batch_leader_epoch and first_batch_crc.
+    transaction_max_timeout_ms and coordinator_partitions (null if not stated).
+    `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
+    forgotten, and proves nothing.
+    `sightings` are open transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches,
+    bytes, seen_at and seen_until (ms: as-of and end of its copy), topic_id, action, reason, confidence,
+    first_batch_leader_epoch and first_batch_crc.
     """
 
-    runs: DataFrame
+    replay_sums: DataFrame
     batches: Callable[[Collection[Mapping[str, Any]]], DataFrame]
     transaction_states: DataFrame
     producer_snapshots: DataFrame
@@ -124,13 +133,8 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     `settle` gives back frames with the same rows and no history, computed by one query. Each step's results are small
     (copies, open transactions) and used several times by the next one: unsettled, the plan would double at every step.
     """
-    skew_ms, runs, snapshots = thresholds.clock_skew_ms, facts.runs, facts.producer_snapshots
-    ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
-    taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
-    everywhere, of_coordinators, times = settle(
-        with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
-    )
-    copies = believed(everywhere.frame)
+    skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
+    copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
     archived = facts.archive.reaching(of_coordinators.rows) if facts.archive else None
     taken = stretches(of_coordinators.frame, archived)
     states = recorded_states(facts.transaction_states, taken)
@@ -138,7 +142,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     clusters, covered, opened, parts = settle(
         partition_counts(states, copies, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
-        open_transactions(runs, snapshots, copies),
+        open_transactions(sums, snapshots, copies),
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     readable = states.where("problem IS NULL")
@@ -146,11 +150,11 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         readable = readable.unionByName(archived_states(facts.archive.records(opened.frame, readable), taken))
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
-        covered.frame.transform(with_missing_records, clusters.frame, runs, states, copies, skew_ms),
+        covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
         .transform(_with_copy, copies, times.frame, clusters.frame)
         .transform(with_owner, readable, others),
-        places_of_witnesses(opened.frame, runs, copies),
+        places_of_witnesses(opened.frame, sums, copies),
     )
     (known,) = settle(
         placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, skew_ms).selectExpr(
@@ -159,16 +163,8 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     )
     batches = facts.batches(_wanted(known.rows, places.rows))
     proved, unread = settle(
-        known.frame.transform(with_bounds, runs, facts.dump_files, copies, skew_ms)
-        .transform(with_commit_markers, batches, copies, skew_ms)
-        .transform(with_witnesses, batches, copies)
-        .transform(with_sightings, facts.sightings)
-        .transform(with_activity, skew_ms)
-        .transform(with_index, facts.aborted_transactions, copies)
-        .transform(with_pending, runs, copies, skew_ms)
-        .transform(with_remembered, facts.remembered)
-        .transform(with_proofs, thresholds),
-        places_to_read(known.frame, runs, snapshots, readable, facts.dump_files),
+        known.frame.transform(_proved, facts, batches, copies, thresholds),
+        places_to_read(known.frame, sums, snapshots, readable, facts.dump_files),
     )
     read = facts.batches(_of_own_data(unread.rows, proved.rows))
     judged = (
@@ -176,7 +172,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         .transform(with_unproved, copies)
         .transform(with_verdicts, thresholds)
     )
-    (found,) = settle(judged.join(held_back(proved.frame, runs, copies), [*PARTITION], "left"))
+    (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
     return Detection(
         found.frame,
         copies,
@@ -186,6 +182,34 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
         whole_parts=parts.rows,
+    )
+
+
+def _copies(
+    facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None
+) -> tuple[DataFrame, Settled, Settled]:
+    """The copy of each partition that is believed, all copies of the coordinators, and when each was taken."""
+    ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
+    taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
+    everywhere, of_coordinators, times = settle(
+        with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
+    )
+    return believed(everywhere.frame), of_coordinators, times
+
+
+def _proved(known: DataFrame, facts: Facts, batches: DataFrame, copies: DataFrame, thresholds: Thresholds) -> DataFrame:
+    """The transactions with all that their verdicts depend on."""
+    skew_ms = thresholds.clock_skew_ms
+    return (
+        known.transform(with_bounds, facts.replay_sums, facts.dump_files, copies, skew_ms)
+        .transform(with_commit_markers, batches, copies, skew_ms)
+        .transform(with_witnesses, batches, copies)
+        .transform(with_sightings, facts.sightings)
+        .transform(with_activity, skew_ms)
+        .transform(with_index, facts.aborted_transactions, copies)
+        .transform(with_pending, facts.replay_sums, copies, skew_ms)
+        .transform(with_remembered, facts.remembered)
+        .transform(with_proofs, thresholds)
     )
 
 

@@ -2,7 +2,7 @@
 
 The key is the producer id alone. A marker closes whatever that producer id has open, at whatever epoch: a replica
 that replays the log does the same, with only a warning. So a transaction is open if and only if transactional data
-of its producer id lies behind that id's last marker, and it starts with the first such batch.
+of its producer id lies after that id's last marker, and it starts with the first such batch.
 """
 
 from __future__ import annotations
@@ -10,27 +10,28 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import COPY, PARTITION
-from txnlog.detection.times import within_calendar
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 KEY = (*PARTITION, "producer_id")
 _OF_PRODUCER = f"PARTITION BY {', '.join(KEY)}"
 _EVENT = ("base_offset", "producer_epoch", "coordinator_epoch", "marker_type", "max_timestamp", "file", "position")
 _MARKER = "struct(base_offset, marker_type, producer_epoch, coordinator_epoch, max_timestamp, file, position)"
-_OF_RUN = (
+_OF_OPEN_DATA = (
     "first_timestamp", "first_leader_epoch", "first_crc", "last_batch_offset", "is_log_append_time", "batches",
-    "records", "size_in_bytes", "lowest_producer_epoch", "part", "stamp_before_start", "stamp_before", "stamp_after",
+    "records", "size_in_bytes", "lowest_producer_epoch", "file_start",
+    "broker_timestamp_before_start", "broker_timestamp_before", "broker_timestamp_after",
 )  # fmt: skip
 _FIRST = (
     "struct(base_offset AS start_offset,"
     f" coalesce({within_calendar('first_timestamp')}, {within_calendar('max_timestamp')}) AS first_timestamp,"
     " file AS opened_file, position AS opened_position, first_leader_epoch AS first_batch_leader_epoch,"
-    " first_crc AS first_batch_crc, part AS first_part, stamp_before_start)"
+    " first_crc AS first_batch_crc, file_start AS first_file_start, broker_timestamp_before_start)"
 )
-# A snapshot's entry knows the producer's last batch, which lies behind the offset that it stands in for.
+# A snapshot's entry knows the producer's last batch, which may lie after the start offset that it stands for.
 _LAST = (
     f"struct({within_calendar('max_timestamp')} AS last_timestamp, producer_epoch, last_batch_offset,"
-    " is_log_append_time, part AS last_part, stamp_before, stamp_after)"
+    " is_log_append_time, file_start AS last_file_start, broker_timestamp_before, broker_timestamp_after)"
 )
 _SUMS = (
     f"min_by({_FIRST}, struct(base_offset, is_seed)) AS first",
@@ -51,13 +52,13 @@ _SUMS = (
 )
 
 
-def open_transactions(runs: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+def open_transactions(sums: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     """One row per open transaction of the chosen `copies`, by what their files add up to (`ReplayRow`).
 
     Seeded from the newest valid producer snapshot of each copy, which alone remembers transactions that start below
     the log start offset; where both show one, the smaller start offset wins.
     """
-    events = _run_events(runs, copies).unionByName(_run_seeds(snapshots, runs, copies))
+    events = _events(sums, copies).unionByName(_dated_seeds(snapshots, sums, copies))
     last_marker = f"max(if(marker_type IS NOT NULL, {_MARKER}, NULL)) OVER ({_OF_PRODUCER})"
     unended = events.selectExpr("*", f"{last_marker} AS last_marker").where(
         "marker_type IS NULL AND base_offset > coalesce(last_marker.base_offset, -1)"
@@ -89,6 +90,18 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     )
 
 
+def with_index(transactions: DataFrame, aborted: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add `index_aborts`: whether the transaction index of the chosen copy says that this transaction was aborted."""
+    key = ["cluster", "topic", "partition", "producer_id", "start_offset"]
+    entries = (
+        aborted.join(copies, [*COPY], "left_semi")
+        .selectExpr("cluster", "topic", "partition", "producer_id", "first_offset AS start_offset")
+        .dropDuplicates()
+        .selectExpr("*", "true AS index_aborts")
+    )
+    return transactions.join(entries, key, "left")
+
+
 def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     """What the newest valid snapshot holds open, as if it were a batch at the start offset."""
     return (
@@ -104,28 +117,34 @@ def _seeds(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     )
 
 
-def _run_events(runs: DataFrame, copies: DataFrame) -> DataFrame:
+def _events(sums: DataFrame, copies: DataFrame) -> DataFrame:
     renamed = {"base_offset": "start_offset AS base_offset", "max_timestamp": "last_timestamp AS max_timestamp"}
     return (
-        runs.where("fact IN ('run', 'marker')")
+        sums.where("fact IN ('open_data', 'marker')")
         .join(copies, [*COPY], "left_semi")
-        .selectExpr(*KEY, *(renamed.get(name, name) for name in (*_EVENT, *_OF_RUN)), "false AS is_seed")
+        .selectExpr(*KEY, *(renamed.get(name, name) for name in (*_EVENT, *_OF_OPEN_DATA)), "false AS is_seed")
     )
 
 
-def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> DataFrame:
+def _dated_seeds(snapshots: DataFrame, sums: DataFrame, copies: DataFrame) -> DataFrame:
     """The seeds, with the brokers' times around the places at which they start."""
-    # The first file that reaches an anchor holds it; later ones begin behind it.
-    anchors = summed(
-        runs.where("fact = 'anchor'")
+    # The first file that reaches a named offset holds it; later ones begin after it.
+    named_offsets = summed(
+        sums.where("fact = 'named_offset'")
         .join(copies, [*COPY], "left_semi")
-        .selectExpr(*PARTITION, "start_offset AS base_offset", "part", "stamp_before_start", "stamp_after"),
+        .selectExpr(
+            *PARTITION,
+            "start_offset AS base_offset",
+            "file_start",
+            "broker_timestamp_before_start",
+            "broker_timestamp_after",
+        ),
         (*PARTITION, "base_offset"),
-        "min_by(struct(part, stamp_before_start, stamp_after), part) AS around",
+        "min_by(struct(file_start, broker_timestamp_before_start, broker_timestamp_after), file_start) AS around",
     )
     return (
         _seeds(snapshots, copies)
-        .join(anchors, [*PARTITION, "base_offset"], "left")
+        .join(named_offsets, [*PARTITION, "base_offset"], "left")
         .selectExpr(
             "* EXCEPT (around)",
             "CAST(NULL AS bigint) AS first_timestamp",
@@ -138,6 +157,6 @@ def _run_seeds(snapshots: DataFrame, runs: DataFrame, copies: DataFrame) -> Data
             "0L AS size_in_bytes",
             "CAST(NULL AS smallint) AS lowest_producer_epoch",
             "around.*",
-            "around.stamp_before_start AS stamp_before",
+            "around.broker_timestamp_before_start AS broker_timestamp_before",
         )
     )

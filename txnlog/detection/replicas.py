@@ -17,7 +17,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import ID, PLACE, WRITTEN, within_calendars
+from txnlog.detection.coordinator_records import ID, PLACE, WRITTEN, within_calendars
 from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
 

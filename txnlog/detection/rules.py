@@ -9,20 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from txnlog.detection.causes import Action, Cause
-from txnlog.detection.proofs import (
-    AS_OF_IS_PLAUSIBLE,
-    IS_LATE,
-    MARKER_IS_PRINTED,
-    NOT_ENDED_SINCE,
-    NOT_OWNED,
-    OF_AGE,
-    OF_HISTORY,
-    OF_LOG,
-    START_IS_IN_COPY,
-    STATE_IS_CURRENT,
-    TRANSACTION_IS_WHOLE,
-    Proof,
-)
+from txnlog.detection.coordinator_proofs import NOT_ENDED_SINCE, NOT_OWNED, STATE_IS_CURRENT, TRANSACTION_IS_WHOLE
+from txnlog.detection.log_proofs import AS_OF_IS_PLAUSIBLE, IS_LATE, MARKER_IS_PRINTED, START_IS_IN_COPY
+from txnlog.detection.proof import Proof
+from txnlog.detection.proofs import OF_AGE, OF_HISTORY, OF_LOG
 
 # Before the reason of an earlier dump, which is told on.
 BY_EARLIER = "by an earlier dump: "

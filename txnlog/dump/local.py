@@ -65,7 +65,7 @@ class LocalSegment:
 
     def _provide(self, start: int, end: int) -> None:
         """See to it that the bytes from `start` to `end` can be mapped."""
-        # To touch a mapped page behind the end of its file ends the process.
+        # Reading a mapped page beyond the end of its file ends the process.
         if os.fstat(self._descriptor).st_size < end:
             raise DumpError(f"{self._path}: became shorter while it was read: take a dump first, then read it")
 

@@ -125,7 +125,7 @@ class _Text:
                 return None
             if (heading := find_heading(self._read, self._at, len(self._read))) >= 0:
                 return self._take(heading + 1 - self._at)
-            # What stands behind the last line break may yet become a heading.
+            # What follows the last line break may yet become a heading.
             last = self._read.rfind(b"\n", self._at)
             if last >= 0 and (self._left() >= BLOCK or self._is_over):
                 return self._take(last + 1 - self._at)
@@ -164,6 +164,6 @@ class _Text:
             return False
         self._read, self._at = self._read[self._at :] + block, 0
         if find(self._read, codecs.BOM_UTF8) >= 0:
-            # Of another text that was put behind the first.
+            # Of another text that was appended to the first.
             self._read = self._read.replace(b"\n" + codecs.BOM_UTF8, b"\n").removeprefix(codecs.BOM_UTF8)
         return True

@@ -50,7 +50,7 @@ def _is_same(content, at, text, first, size):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def _behind_digits(content, at, end):  # type: ignore[no-untyped-def]
+def _after_digits(content, at, end):  # type: ignore[no-untyped-def]
     while at < end and np.uint8(content[at] - np.uint8(ZERO)) <= 9:
         at += _ONE
     return at
@@ -83,12 +83,12 @@ def _with_layout(content, starts, ends, text, bounds, rows, numbers):  # type: i
                 break
             is_negative = at < end and content[at] == MINUS
             at += _INDEX(is_negative)
-            behind = _behind_digits(content, at, min(end, at + _INDEX(MOST_DIGITS + 1)))
-            if not 0 < behind - at <= MOST_DIGITS:
+            stop = _after_digits(content, at, min(end, at + _INDEX(MOST_DIGITS + 1)))
+            if not 0 < stop - at <= MOST_DIGITS:
                 break
-            number = _number(content, at, behind)
+            number = _number(content, at, stop)
             numbers[gap, found] = -number if is_negative else number
-            at = behind
+            at = stop
         if is_one:
             rows[found] = row
             found += 1

@@ -31,7 +31,7 @@ _STARTING_OFFSET = re.compile(rb"(?m)^(?:Log s|S)tarting offset: (\d{1,18})\r?$"
 
 
 class Heading(NamedTuple):
-    """A path as it stands behind `Dumping`, taken apart; what it does not say is None."""
+    """A path as it follows `Dumping`, taken apart; what it does not say is None."""
 
     topic: str | None = None
     partition: int | None = None
@@ -64,14 +64,14 @@ def topic_partition(text: str) -> tuple[str | None, int | None]:
 
 def stopped_early(text: bytes) -> bool:
     """Whether the tool says, or a stack trace, that it did not come to the end of the file."""
-    # The first letter of an exception is in every line; behind it stands a mark that is in few.
+    # The first letter of an exception is in every line; a mark that is in few follows it.
     has_exception = b'"' in text and b"Exception in thread" in text
     may_be = has_exception or find(text, b"Found ") >= 0 or find(text, b"\tat ") >= 0
     return may_be and _STOPPED_EARLY.search(text) is not None
 
 
 def has_swallowed_heading(text: bytes) -> bool:
-    """Whether a heading stands behind what is left of another line."""
+    """Whether a heading follows what is left of another line."""
     return find(text, HEADING) >= 0 and _SWALLOWED_HEADING.search(text) is not None
 
 

@@ -42,7 +42,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Labelled(NamedTuple):
-    """Lines of one layout: their indexes, the numbers behind each label, and the words, which are the same in all."""
+    """Lines of one layout: their indexes, the numbers after each label, and the words, which are the same in all."""
 
     rows: Integers
     numbers: dict[str, Integers]

@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-import fastcrc
-
 from txnlog.format.structure import INT8, INT16, INT32, INT64, UINT32, packed
 
 NO_PRODUCER_ID = -1
@@ -72,11 +70,6 @@ LEGACY_LOG_APPEND_TIME = 1 << 3
 def crc_of_legacy(message: memoryview) -> int:
     """CRC-32 (not 32C) that a message of magic 0 or 1 stores: over magic to its end (`LegacyRecord`)."""
     return zlib.crc32(message[MAGIC_POSITION:])
-
-
-def crc_of_batch(batch: memoryview) -> int:
-    """CRC-32C that a batch of magic 2 stores (`DefaultRecordBatch.computeChecksum`)."""
-    return fastcrc.crc32.iscsi(batch[CHECKED_FROM:])
 
 
 def legacy_header(message: memoryview) -> RecordBatchHeader:

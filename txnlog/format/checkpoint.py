@@ -35,7 +35,7 @@ class LeaderEpoch(NamedTuple):
 
 
 def _lines(text: str) -> list[str]:
-    """The entries behind a version (0) and their number, which must be right (`CheckpointFile`)."""
+    """The entries after a version (0) and their number, which must be right (`CheckpointFile`)."""
     version, count, *entries = [*text.splitlines(), "", ""][:2] + text.splitlines()[2:]
     if version.strip() != "0":
         raise FormatError(f"a checkpoint of version {version.strip()!r}")

@@ -21,7 +21,7 @@ UNREADABLE = "UNREADABLE"
 class UsualMarker(NamedTuple):
     """The one record of a marker, with variable-length integers that take a byte each (`EndTransactionMarker`)."""
 
-    length: Annotated[int, INT8, "Bytes behind this field, zig-zag."]
+    length: Annotated[int, INT8, "Bytes after this field, zig-zag."]
     attributes: Annotated[int, INT8, "Not used."]
     timestamp_delta: Annotated[int, INT8, "Zig-zag; one byte if below 128."]
     offset_delta: Annotated[int, INT8, "Zig-zag; one byte if below 128."]
@@ -68,7 +68,7 @@ def controls(run: Run, indexes: Numbers) -> Controls:
 
 
 def _behind_headers(run: Run, indexes: Numbers) -> npt.NDArray[np.void]:
-    """The bytes behind the headers of batches of the usual length, which lie in the window whole."""
+    """The bytes after the headers of batches of the usual length, which lie in the window whole."""
     if not len(indexes):
         return np.zeros(0, USUAL)
     places = run.positions[indexes] - run.start + HEADER_SIZE

@@ -199,11 +199,11 @@ def _topic_partitions(
     topics = topics[record.fine[topics["record"]]]
     each = topics["partitions"]
     sums = np.concatenate(([0], np.cumsum(each)))
-    behind = np.searchsorted(topics["record"], usual, "right")
+    ends = np.searchsorted(topics["record"], usual, "right")
     names = texts(record.content, topics["name_at"], topics["name_length"])
     places = spread(topics["partitions_at"], each, _INT32.itemsize)
     return TopicPartitions(
-        np.concatenate(([0], sums[behind])).astype(np.int32),
+        np.concatenate(([0], sums[ends])).astype(np.int32),
         count[usual] < 0,
         names.take(pa.array(np.repeat(np.arange(len(topics)), each))),
         native(values_at(record.content, places, _INT32)),

@@ -48,7 +48,7 @@ class Cursor:
         self.end = np.where(self.fine, self.at + lengths, self.end)
 
     def skip(self, lengths: Numbers | int) -> Numbers:
-        """Move behind so many bytes; where they start."""
+        """Move past so many bytes; where they start."""
         start = self.at
         self.expect((np.asarray(lengths) >= 0) & (start + lengths <= self.end))
         self.at = np.where(self.fine, start + lengths, start)

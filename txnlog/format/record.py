@@ -20,13 +20,13 @@ class Record(NamedTuple):
 
 
 def varint(payload: bytes, position: int, longest: int = LONGEST_VARINT) -> tuple[int, int]:
-    """A zig-zag variable-length integer and the position behind it (`ByteUtils.readVarint`)."""
+    """A zig-zag variable-length integer and the position after it (`ByteUtils.readVarint`)."""
     number, position = unsigned_varint(payload, position, longest)
     return (number >> 1) ^ -(number & 1), position
 
 
 def unsigned_varint(payload: bytes, position: int, longest: int = LONGEST_VARINT) -> tuple[int, int]:
-    """A variable-length integer without a sign and the position behind it (`ByteUtils.readUnsignedVarint`)."""
+    """A variable-length integer without a sign and the position after it (`ByteUtils.readUnsignedVarint`)."""
     number = 0
     for index, byte in enumerate(payload[position : position + longest]):
         number |= (byte & 0x7F) << (7 * index)
@@ -36,7 +36,7 @@ def unsigned_varint(payload: bytes, position: int, longest: int = LONGEST_VARINT
 
 
 def records(payload: bytes, count: int) -> Iterator[Record]:
-    """The `count` records of an uncompressed payload: the bytes behind the batch header."""
+    """The `count` records of an uncompressed payload: the bytes after the batch header."""
     position = 0
     for _ in range(count):
         length, start = varint(payload, position)

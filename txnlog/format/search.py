@@ -1,4 +1,4 @@
-"""Finding the next batch behind damage, with certainty and in bounded work."""
+"""Finding the next batch after damage, with certainty and in bounded work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WINDOW = 1 << 20
 # The first window is small and each next one twice as large: most searches end after a batch or two.
 FIRST_WINDOW = 4 << 10
 # A payload can hold bytes that are themselves a valid batch. Where the damaged batch's own checksum still names its
-# true end, that end wins over such a find; this far behind the first find it is looked for.
+# true end, that end wins over such a find; this far after the first find it is looked for.
 LOOK_AHEAD = 1 << 20
 # Checksum work of all finds in one segment, as a multiple of its size: bytes made to look like a batch at every
 # position would otherwise cost the square of the size.
@@ -46,7 +46,7 @@ class Search:
         self._finding, self._confirming = _Budget(BUDGET * segment.size), _Budget(segment.size)
 
     def next_batch(self, damaged: int) -> int | None:
-        """Where the next valid batch of magic 2 starts behind the damage at byte `damaged`; None if nowhere."""
+        """Where the next valid batch of magic 2 starts after the damage at byte `damaged`; None if nowhere."""
         first = next(self._valid_places(damaged + 1, self._finding), None)
         if first is None:
             return None
@@ -58,7 +58,7 @@ class Search:
     def true_end(self, damaged: int, start: int, claimed: int) -> int | None:
         """Where the batch at `damaged` ends by its own checksum: at a valid batch or at the end of the segment.
 
-        Looked for from `start` to a little behind the end that is `claimed`; None if it matches nowhere.
+        Looked for from `start` to a little after the end that is `claimed`; None if it matches nowhere.
         """
         expected = self._expected_crc(damaged)
         if expected is None or self._confirming.left < 0:

@@ -19,7 +19,7 @@ class SnapshotHeader(NamedTuple):
     """The first 10 bytes."""
 
     version: Annotated[int, INT16, "Version of the layout: 1."]
-    crc: Annotated[int, UINT32, "CRC-32C of everything behind this field."]
+    crc: Annotated[int, UINT32, "CRC-32C of everything after this field."]
     producers: Annotated[int, INT32, "How many entries follow."]
 
 

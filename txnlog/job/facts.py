@@ -15,7 +15,7 @@ from txnlog.detection.pipeline import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
 from txnlog.dump.text_parts import may_be_split
 from txnlog.sources import reading
-from txnlog.sources.evidence import ABORTED, CHECKPOINTS, FILE, OF_REPLAY, PIECES, SNAPSHOTS, STATES
+from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.schema import arrow_schema, spark_schema
@@ -53,7 +53,7 @@ def facts_of(
         return evidence.where(F.col("fact") == fact).select(f"{fact}.*")
 
     facts = Facts(
-        runs=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
+        replay_sums=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
         batches=_batches_of(spark, dump),
         dump_files=_dump_files(evidence, dump),
         transaction_states=entries(STATES),
@@ -64,7 +64,7 @@ def facts_of(
     )
     if coordinators is None:
         return facts
-    from txnlog.live.facts import live_log_dir, with_coordinators
+    from txnlog.live.coordinator_facts import live_log_dir, with_coordinators
 
     cluster = dump.log_dirs[0].cluster
     return with_coordinators(

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.latest_states import dated_copies, latest_producers, latest_states
 from txnlog.detection.pipeline import Detection, Facts
-from txnlog.detection.snapshots import dated_copies, latest_producers, latest_states
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.tables.changes import PARTITION, instant, rows_of_table
+from txnlog.keys import PARTITION
+from txnlog.tables.changes import instant, rows_of_table
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, Table
 from txnlog.tables.store import Store
 
@@ -24,7 +25,7 @@ TIMES = {
 def write_snapshots(store: Store, clusters: list[str], facts: Facts, detection: Detection, dated: DataFrame) -> None:
     """Renew the rows of the partitions that this dump shows later than any other: `dated` has their copies."""
     states = latest_states(facts.transaction_states, dated, detection.coverage)
-    producers = latest_producers(facts.runs, facts.producer_snapshots, dated, detection.transactions)
+    producers = latest_producers(facts.replay_sums, facts.producer_snapshots, dated, detection.transactions)
     renewed = dated.selectExpr(*PARTITION)
     coordinators = renewed.where(f"topic = '{TRANSACTION_STATE}'").selectExpr(
         "cluster", "partition AS coordinator_partition"

@@ -15,20 +15,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.pipeline import Detection, Facts, detect
-from txnlog.detection.verdicts import Thresholds
 from txnlog.dump.address import is_address
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.opener import dump_root
 from txnlog.errors import DumpError, TableError
+from txnlog.job.archive import StoredArchive
 from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of
 from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
-from txnlog.report import metrics
-from txnlog.report.metrics import Figures, figures_of
+from txnlog.report import prometheus
+from txnlog.report.prometheus import Figures, figures_of
 from txnlog.sources.reading import evidence
 from txnlog.sources.text import check_partition
 from txnlog.spark.session import is_small
@@ -79,17 +80,18 @@ def run_in(
         with steps.step("open the tables"):
             _open_tables(store, writing)
         with steps.step("read and replay"):
-            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters)
+            archive = StoredArchive(store, clusters)
+            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
             detection = detect(facts, _thresholds(options), settled_together, options.as_of)
             _check_times(options, detection)
             _check_coordinators(options, detection)
         # What is written depends on what is there: no other job may come in between.
         if not store.has_new_tables:
             writing.enter_context(only_writer(store.root))
-        runs = write_results(store, options, clusters, facts, detection, started, steps)
+        runs = write_results(store, options, clusters, facts, detection, archive, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
-            metrics.write(_figures(store, clusters, runs), Path(options.metrics))
+            prometheus.write(_figures(store, clusters, runs), Path(options.metrics))
     return Outcome(runs, [file.file for file in dump.files if file.is_special])
 
 
@@ -153,7 +155,7 @@ def _asked(options: DetectOptions, dump: Inventory) -> tuple[DetectOptions, Coor
 
 
 def _check_times(options: DetectOptions, detection: Detection) -> None:
-    """Texts and objects may hold no time that a broker stamped; when they were written says nothing of the copy."""
+    """Dump-log output may hold no time by a broker's clock, and its own file time is not that of the copy."""
     for log_dir in detection.undated:
         raise DumpError(
             f"{options.dump}: it is not known when {log_dir} was copied or printed: give the time with"
@@ -184,10 +186,11 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
     return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
 
 
-def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
-    """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
+def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: StoredArchive) -> Facts:
+    """The facts, and what earlier runs knew: owners of producer ids, open transactions, what coordinators said."""
     return dataclasses.replace(
         facts,
+        archive=archive if archive.ranges else None,
         remembered=store.read(TRANSACTIONAL_IDS, clusters),
         sightings=store.read(OPEN_TRANSACTIONS, clusters).selectExpr(
             "*", "unix_millis(as_of) AS seen_at", "unix_millis(copied_until) AS seen_until"

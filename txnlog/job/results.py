@@ -8,12 +8,14 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
-from txnlog.detection.coordinator import producer_ids
-from txnlog.detection.copies import COPY, LACKS_END
+from txnlog.detection.coordinator_records import producer_ids
+from txnlog.detection.copies import LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
+from txnlog.job.archive import StoredArchive, keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
-from txnlog.job.runs import complete, is_repeated, latest_runs, of_clusters
+from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
+from txnlog.keys import COPY, LOG_DIR
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import Settled, local_frame, settled_together
 from txnlog.tables.changes import (
@@ -33,7 +35,7 @@ from txnlog.tables.layout import (
     TRANSACTIONAL_IDS,
     Table,
 )
-from txnlog.tables.rows import RunRow
+from txnlog.tables.run_rows import RunRow
 from txnlog.tables.store import Store
 
 # Of a copy: something says that it lacks the end of its log.
@@ -46,6 +48,7 @@ def write_results(
     clusters: list[str],
     facts: Facts,
     detection: Detection,
+    archive: StoredArchive,
     started: datetime,
     steps: Steps,
 ) -> list[dict[str, object]]:
@@ -67,12 +70,13 @@ def write_results(
         )
         _merge(store, OPEN_TRANSACTIONS, transactions, clusters)
         _merge(store, ABORT_CANDIDATES, to_abort, clusters)
-    # Behind the verdicts: states are of the latest dump only, so that a disk that fills up leaves the ones before.
+    # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.
     with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
         writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
         if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
             writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
+        writes.append(beside.submit(keep_records, store, clusters, archive, facts, detection))
         _write_dump_files(store, clusters, facts.dump_files, detection)
         for write in writes:
             write.result()
@@ -84,7 +88,7 @@ def write_results(
 
 def _covered(detection: Detection) -> DataFrame:
     """The partitions of the dump, as `open_transaction_changes` and `candidate_changes` take them."""
-    return detection.copies.join(detection.times, ["cluster", "broker", "log_dir"], "inner").selectExpr(
+    return detection.copies.join(detection.times, [*LOG_DIR], "inner").selectExpr(
         "* EXCEPT (as_of)", f"{instant('as_of')} AS as_of", f"{_IS_CUT} AS is_cut"
     )
 
@@ -97,8 +101,8 @@ def _merge(store: Store, table: Table, changes: Settled, clusters: list[str]) ->
 
 def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:
     chosen = detection.copies.selectExpr(*COPY, "chosen_because", "true AS copy_chosen")
-    times = detection.times.selectExpr("cluster", "broker", "log_dir", f"{instant('as_of')} AS as_of")
-    found = files.join(times, ["cluster", "broker", "log_dir"], "inner").join(chosen, [*COPY], "left")
+    times = detection.times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of")
+    found = files.join(times, [*LOG_DIR], "inner").join(chosen, [*COPY], "left")
     rows = rows_of_table(DUMP_FILES, found, {"copy_chosen": "coalesce(copy_chosen, false)"})
     changes = new_or_different(DUMP_FILES, rows, store.read(DUMP_FILES, clusters))
     store.merge(DUMP_FILES, as_upserts(changes), clusters)

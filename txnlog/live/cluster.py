@@ -86,7 +86,7 @@ class LiveCluster:
     def ends(self, places: Mapping[Place, int]) -> dict[Place, Ends | str | None]:
         """The offsets of partitions, given with their leaders: None if one is gone, a reason if they are unknown.
 
-        The last stable offset is asked last: what the others say can only have been left behind meanwhile.
+        The last stable offset is asked last: the other offsets can only have grown since they were asked.
         """
         admin = self._client()
         bounds = [self._offsets(admin, places, spec) for spec in (EARLIEST, LATEST)]

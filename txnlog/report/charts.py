@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from txnlog.report.look import ACTIONS, OTHER, axis, bar, figure, label, named_lines
+from txnlog.report.figure_style import ACTIONS, OTHER, axis, bar, figure, label, named_lines
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

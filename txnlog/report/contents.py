@@ -35,7 +35,7 @@ class Partition(NamedTuple):
         return Partition(row["cluster"], row["topic"], row["partition"])
 
 
-class Standstill(NamedTuple):
+class BlockedPartition(NamedTuple):
     """A partition with hanging transactions, and all that is open in it, by start offset."""
 
     partition: Partition
@@ -57,7 +57,7 @@ class Contents:
     """Rows of the tables, with the columns of docs/tables.md and instants in UTC.
 
     `nights` are rows of `runs`, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
-    latest night of each cluster, `previous` those of the night before it. `files` are those files of the latest night
+    latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest run
     that are not as they should be, `coordinators` all segments of `__transaction_state`.
     """
 
@@ -70,14 +70,14 @@ class Contents:
     @property
     def latest(self) -> dict[str, Row]:
         """The latest run over each cluster."""
-        return {night["cluster"]: night for night in self.nights}
+        return {run["cluster"]: run for run in self.nights}
 
-    def standstills(self) -> list[Standstill]:
+    def standstills(self) -> list[BlockedPartition]:
         """The partitions with hanging transactions, by urgency of the action, then by records held back."""
         groups: dict[Partition, list[Row]] = {}
         for row in self.transactions:
             groups.setdefault(Partition.of(row), []).append(row)
-        found = [Standstill(*group) for group in groups.items() if any(map(hangs, group[1]))]
+        found = [BlockedPartition(*group) for group in groups.items() if any(map(hangs, group[1]))]
         return sorted(found, key=_rank)
 
 
@@ -110,8 +110,8 @@ def _in_utc(row: Row) -> Row:
 
 def _contents(read: Reader) -> Contents:
     nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
-    latest = {night["cluster"]: night for night in nights}
-    before = {night["cluster"]: night for night in nights if night is not latest[night["cluster"]]}
+    latest = {run["cluster"]: run for run in nights}
+    before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
     opened = read(OPEN_TRANSACTIONS, _since([*latest.values(), *before.values()]))
     is_wanted = f"(problem IS NOT NULL OR bytes_damaged > 0 OR ({COORDINATORS}))"
     files = list(_within(read(DUMP_FILES, f"{_since(latest.values())} AND {is_wanted}"), latest))
@@ -127,19 +127,19 @@ def _contents(read: Reader) -> Contents:
 def _nights(runs: list[Row]) -> list[Row]:
     """One row per cluster and as-of, oldest first. Of several runs over the same dump the last one counts."""
     by_night = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
-    return [by_night[night] for night in sorted(by_night)]
+    return [by_night[run] for run in sorted(by_night)]
 
 
 def _since(nights: Iterable[Row]) -> str:
     """The condition that excludes rows older than all of these runs."""
-    earliest = min((night["as_of_from"] for night in nights), default=None)
+    earliest = min((run["as_of_from"] for run in nights), default=None)
     return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
 
 def _within(found: list[Row], nights: dict[str, Row]) -> Iterable[Row]:
     for row in found:
-        night = nights.get(row["cluster"])
-        if night is not None and night["as_of_from"] <= row["as_of"] <= night["as_of_to"]:
+        run = nights.get(row["cluster"])
+        if run is not None and run["as_of_from"] <= row["as_of"] <= run["as_of_to"]:
             yield row
 
 
@@ -152,6 +152,6 @@ def _place(row: Row) -> tuple[Any, ...]:
     return (*Partition.of(row), row["start_offset"], row["producer_id"])
 
 
-def _rank(standstill: Standstill) -> tuple[Any, ...]:
-    first = standstill.first
-    return (urgency(first["action"]), -first["held_back_records"], standstill.partition)
+def _rank(blocked: BlockedPartition) -> tuple[Any, ...]:
+    first = blocked.first
+    return (urgency(first["action"]), -first["held_back_records"], blocked.partition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.report.contents import Contents, Row
-from txnlog.report.look import axis, figure, label, named_lines
+from txnlog.report.figure_style import axis, figure, label, named_lines
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,17 +24,17 @@ class Coordinators(NamedTuple):
 
 def coordinators_of(tables: Contents) -> list[Coordinators]:
     """Partitions of `__transaction_state` in the latest dump of each cluster."""
-    return [_of_cluster(night, tables.coordinators) for night in tables.latest.values()]
+    return [_of_cluster(run, tables.coordinators) for run in tables.latest.values()]
 
 
-def _of_cluster(night: Row, files: list[Row]) -> Coordinators:
-    mine = [file for file in files if file["cluster"] == night["cluster"]]
+def _of_cluster(run: Row, files: list[Row]) -> Coordinators:
+    mine = [file for file in files if file["cluster"] == run["cluster"]]
     present = {file["partition"] for file in mine}
     # Only the copy that was used counts; if none was, any.
     damaged = {file["partition"] for file in mine if file["bytes_damaged"] and file["copy_chosen"]}
-    expected = range(night["coordinator_partitions"])
+    expected = range(run["coordinator_partitions"])
     return Coordinators(
-        night["cluster"],
+        run["cluster"],
         [number for number in expected if number in present - damaged],
         [number for number in expected if number in damaged],
         [number for number in expected if number not in present],

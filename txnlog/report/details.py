@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from txnlog.report import timeline
 from txnlog.report.abort_list import command, word
 from txnlog.report.advice import ADVICE, meaning
-from txnlog.report.contents import Contents, Row, Standstill, hangs
+from txnlog.report.contents import BlockedPartition, Contents, Row, hangs
 from txnlog.report.output import printable
 
 if TYPE_CHECKING:
@@ -19,22 +19,22 @@ MOST_COMMANDS = 10
 TOOL = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER"'
 
 
-def detail(tables: Contents, standstill: Standstill, place: int, figures: dict[str, Figure]) -> dict[str, Any]:
+def detail(tables: Contents, blocked: BlockedPartition, place: int, figures: dict[str, Figure]) -> dict[str, Any]:
     """What the template shows of a partition; its two timelines are put into `figures`."""
-    figures[f"offsets-{place}"] = timeline.by_offset(tables, standstill.partition)
-    figures[f"times-{place}"] = timeline.by_time(tables, standstill.partition)
-    first = standstill.first
+    figures[f"offsets-{place}"] = timeline.by_offset(tables, blocked.partition)
+    figures[f"times-{place}"] = timeline.by_time(tables, blocked.partition)
+    first = blocked.first
     return {
         "place": place,
-        "partition": standstill.partition,
+        "partition": blocked.partition,
         "first": first,
         "advice": ADVICE.get(first["action"], ""),
         "meaning": meaning(first["cause"]),
-        "hanging": len(standstill.hanging),
-        "open": len(standstill.transactions),
-        "rows": [_row(row) for row in standstill.transactions[:MOST_ROWS]],
+        "hanging": len(blocked.hanging),
+        "open": len(blocked.transactions),
+        "rows": [_row(row) for row in blocked.transactions[:MOST_ROWS]],
         "checks": _checks(first),
-        "commands": _commands(standstill),
+        "commands": _commands(blocked),
     }
 
 
@@ -64,7 +64,7 @@ def _checks(row: Row) -> list[str]:
     return found
 
 
-def _commands(standstill: Standstill) -> list[str]:
+def _commands(blocked: BlockedPartition) -> list[str]:
     """The abort commands; none if nothing is to be aborted."""
-    aborts = [row for row in standstill.hanging if row["action"] == "ABORT"]
+    aborts = [row for row in blocked.hanging if row["action"] == "ABORT"]
     return [command(row) for row in aborts[:MOST_COMMANDS]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.report.contents import Contents, Row, hangs
-from txnlog.report.look import axis, figure, label
+from txnlog.report.figure_style import axis, figure, label
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# More could not be told apart; the table `runs` has them all.
-MOST_NIGHTS = 90
+# More could not be distinguished in the figure; the table `runs` has them all.
+MOST_RUNS = 90
 LINES = (
     ("late_transactions", "late", "#d1402f", "solid", "circle"),
     ("abort_candidates", "to abort", "#b86e00", "dash", "x"),
@@ -29,10 +29,10 @@ class Changes(NamedTuple):
 
 def compared(tables: Contents, cluster: str) -> Figure:
     """Late transactions, aborts and undetermined ones of a cluster, run by run."""
-    nights = [night for night in tables.nights if night["cluster"] == cluster][-MOST_NIGHTS:]
-    times = [night["as_of_to"].strftime("%Y-%m-%d %H:%M:%S") for night in nights]
+    runs = [run for run in tables.nights if run["cluster"] == cluster][-MOST_RUNS:]
+    times = [run["as_of_to"].strftime("%Y-%m-%d %H:%M:%S") for run in runs]
     return figure(
-        [_line([night[column] for night in nights], times, *look) for column, *look in LINES],
+        [_line([run[column] for run in runs], times, *style) for column, *style in LINES],
         260,
         xaxis=axis("as of (UTC)", type="date", nticks=6),
         yaxis=axis("transactions", rangemode="tozero", tickformat=",d", nticks=6),

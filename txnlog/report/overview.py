@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from txnlog.report.advice import urgency
-from txnlog.report.contents import Contents, Standstill, hangs
-from txnlog.report.look import axis, bar, figure, label, named_lines, style_of
-from txnlog.report.words import counted, number
+from txnlog.report.contents import BlockedPartition, Contents, hangs
+from txnlog.report.figure_style import axis, bar, figure, label, named_lines, style_of
+from txnlog.report.words import amount, number
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -33,21 +33,21 @@ def held_back(tables: Contents) -> Figure:
     return _bars(traces, names, values, "records held back")
 
 
-def _name(standstill: Standstill, with_cluster: bool) -> str:
-    cluster, topic, number_ = standstill.partition
+def _name(blocked: BlockedPartition, with_cluster: bool) -> str:
+    cluster, topic, number_ = blocked.partition
     name = label(f"{topic}-{number_}", 24)
     return f"{name} <i>{label(cluster, 14)}</i>" if with_cluster else name
 
 
-def _bar(place: int, standstill: Standstill) -> dict[str, Any]:
-    first = standstill.first
+def _bar(place: int, blocked: BlockedPartition) -> dict[str, Any]:
+    first = blocked.first
     text = f"{number(first['held_back_records'])} · {label(first['action'])}"
     return _trace(place, first["held_back_records"], text, first["action"], label(first["reason"], 110))
 
 
-def _rest(place: int, rest: list[Standstill]) -> dict[str, Any]:
+def _rest(place: int, rest: list[BlockedPartition]) -> dict[str, Any]:
     records = sum(each.first["held_back_records"] for each in rest)
-    return _trace(place, 0, f"{counted(len(rest), 'more partition')}, {counted(records, 'record')}", "", "")
+    return _trace(place, 0, f"{amount(len(rest), 'more partition')}, {amount(records, 'record')}", "", "")
 
 
 def _trace(place: int, value: int, text: str, action: str, hover: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from txnlog.detection.causes import Cause
 from txnlog.errors import SetupError
 from txnlog.report import coverage, nights, overview, page_tables, words
 from txnlog.report.advice import ADVICE, urgency
-from txnlog.report.contents import Contents, Standstill
+from txnlog.report.contents import BlockedPartition, Contents
 from txnlog.report.details import detail
 from txnlog.report.output import printable
 
@@ -68,7 +68,7 @@ def _environment() -> Environment:
         "size": words.size,
         "name": printable,
     }
-    environment.globals["counted"] = words.counted
+    environment.globals["amount"] = words.amount
     return environment
 
 
@@ -91,55 +91,55 @@ def _hash(script: str) -> str:
 
 def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str, Any]:
     """The template's variables; the figures go into `figures`."""
-    standstills = tables.standstills()
-    if standstills:
+    blocked = tables.standstills()
+    if blocked:
         figures |= {"held-back": overview.held_back(tables), "causes": overview.causes(tables)}
-    details = [detail(tables, each, place, figures) for place, each in enumerate(standstills[:DETAILED], 1)]
+    details = [detail(tables, each, place, figures) for place, each in enumerate(blocked[:DETAILED], 1)]
     lacks = _lacks(tables, figures)
-    paged = (page_tables.standing(standstills), page_tables.files(tables), page_tables.transactions(tables))
+    paged = (page_tables.standing(blocked), page_tables.files(tables), page_tables.transactions(tables))
     return {
         "version": txnlog.__version__,
         "generated": datetime.now(UTC),
         "source": printable(source),
-        "headline": _headline(tables, standstills),
-        "plan": _plan(standstills),
-        "clusters": [_cluster(night, standstills) for night in tables.latest.values()],
+        "headline": _headline(tables, blocked),
+        "plan": _plan(blocked),
+        "clusters": [_cluster(run, blocked) for run in tables.latest.values()],
         "causes": overview.by_cause(tables),
         "meanings": {cause.value: cause.says for cause in Cause},
         "details": details,
-        "undetailed": max(0, len(standstills) - DETAILED),
+        "undetailed": max(0, len(blocked) - DETAILED),
         "compared": _compared(tables, figures),
         "lacks": lacks,
         "paged": {table.name: table for table in paged},
     }
 
 
-def _headline(tables: Contents, standstills: list[Standstill]) -> dict[str, Any]:
+def _headline(tables: Contents, blocked: list[BlockedPartition]) -> dict[str, Any]:
     """The few numbers that an operator needs first."""
-    hanging = [row for each in standstills for row in each.hanging]
+    hanging = [row for each in blocked for row in each.hanging]
     aged = [row for row in hanging if row["open_for_ms"] is not None]
     return {
-        "partitions": len(standstills),
+        "partitions": len(blocked),
         "transactions": len(hanging),
-        "clusters": len({each.partition.cluster for each in standstills}),
-        "records": sum(each.first["held_back_records"] for each in standstills),
+        "clusters": len({each.partition.cluster for each in blocked}),
+        "records": sum(each.first["held_back_records"] for each in blocked),
         "oldest": max(aged, key=lambda row: row["open_for_ms"], default=None),
-        "as_of": max((night["as_of_to"] for night in tables.nights), default=None),
+        "as_of": max((run["as_of_to"] for run in tables.nights), default=None),
         "actions": Counter(row["action"] for row in hanging),
-        "missing": sum(night["coordinator_partitions_missing"] for night in tables.latest.values()),
-        "damaged": sum(night["bytes_damaged"] for night in tables.latest.values()),
+        "missing": sum(run["coordinator_partitions_missing"] for run in tables.latest.values()),
+        "damaged": sum(run["bytes_damaged"] for run in tables.latest.values()),
     }
 
 
-def _plan(standstills: list[Standstill]) -> list[dict[str, Any]]:
+def _plan(blocked: list[BlockedPartition]) -> list[dict[str, Any]]:
     """What to do, by action in order of urgency, with the partitions that hold back most."""
-    actions = sorted({each.first["action"] for each in standstills}, key=urgency)
-    return [_step(action, standstills) for action in actions]
+    actions = sorted({each.first["action"] for each in blocked}, key=urgency)
+    return [_step(action, blocked) for action in actions]
 
 
-def _step(action: str, standstills: list[Standstill]) -> dict[str, Any]:
-    places = [place for place, each in enumerate(standstills, 1) if each.first["action"] == action]
-    mine = [standstills[place - 1] for place in places]
+def _step(action: str, blocked: list[BlockedPartition]) -> dict[str, Any]:
+    places = [place for place, each in enumerate(blocked, 1) if each.first["action"] == action]
+    mine = [blocked[place - 1] for place in places]
     return {
         "action": action,
         "place": places[0],
@@ -150,15 +150,15 @@ def _step(action: str, standstills: list[Standstill]) -> dict[str, Any]:
     }
 
 
-def _cluster(night: dict[str, Any], standstills: list[Standstill]) -> dict[str, Any]:
-    return night | {"standing": sum(each.partition.cluster == night["cluster"] for each in standstills)}
+def _cluster(run: dict[str, Any], blocked: list[BlockedPartition]) -> dict[str, Any]:
+    return run | {"standing": sum(each.partition.cluster == run["cluster"] for each in blocked)}
 
 
 def _compared(tables: Contents, figures: dict[str, Figure]) -> list[dict[str, Any]]:
     """The runs over each cluster, the latest first."""
     found = []
     for place, cluster in enumerate(tables.latest, 1):
-        mine = [night for night in reversed(tables.nights) if night["cluster"] == cluster]
+        mine = [run for run in reversed(tables.nights) if run["cluster"] == cluster]
         name = f"nights-{place}" if len(mine) > 1 and place <= COMPARED else None
         if name:
             figures[name] = nights.compared(tables, cluster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from txnlog.report.contents import Contents, Standstill
+from txnlog.report.contents import BlockedPartition, Contents
 from txnlog.report.paged import Column, Paged, column
 from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
 
@@ -21,10 +21,10 @@ SHOWN = {
 KINDS = {"open_for_ms": "duration", "late_after_ms": "duration", "action": "action", "cause": "code"}
 
 
-def standing(standstills: list[Standstill]) -> Paged:
+def standing(blocked: list[BlockedPartition]) -> Paged:
     """All blocked partitions, most urgent first."""
     found = [
-        each.first | {"rank": place, "others": len(each.transactions) - 1} for place, each in enumerate(standstills, 1)
+        each.first | {"rank": place, "others": len(each.transactions) - 1} for place, each in enumerate(blocked, 1)
     ]
     return Paged(
         "standing",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from txnlog.report.look import QUIET, Style, axis, bar, figure, named_lines
+from txnlog.report.figure_style import QUIET, Style, axis, bar, figure, named_lines
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from txnlog.errors import OptionError
 from txnlog.report.contents import Contents, Partition, Row, hangs
-from txnlog.report.look import QUIET, Style, label, style_of
+from txnlog.report.figure_style import QUIET, Style, label, style_of
 from txnlog.report.spans import Span, apart, bars, line, note, stacked
-from txnlog.report.words import counted, lasting, moment, number
+from txnlog.report.words import amount, lasting, moment, number
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -64,7 +64,7 @@ def _is_right(log: Row, left: float, right: float) -> bool:
 
 def _log_spans(log: Row, left: float) -> list[Span]:
     start, stable, end = max(left, log["log_start_offset"]), log["last_stable_offset"], log["log_end_offset"]
-    held = f"{counted(log['held_back_records'], 'record')} held back"
+    held = f"{amount(log['held_back_records'], 'record')} held back"
     spans = [Span(0, stable, max(0, end - stable), Style(QUIET, "-"), held)]
     if stable > start:
         hover = f"offsets {number(log['log_start_offset'])} to {number(stable - 1)} can be read"
@@ -77,7 +77,7 @@ def _offset_span(place: int, row: Row) -> Span:
     text = f"{label(row['action'])} · {label(row['cause'])}"
     hover = (
         f"{label(row['transactional_id'] or 'id not known', 60)}<br>from offset {number(row['start_offset'])},"
-        f" {counted(row['records'], 'record')}<br>{label(row['reason'], 110)}"
+        f" {amount(row['records'], 'record')}<br>{label(row['reason'], 110)}"
     )
     return Span(place, row["start_offset"], length, _style(row), text, hover)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from txnlog.report import output
-from txnlog.report.output import printable
+from txnlog.report.output import counted, printable
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 
@@ -16,9 +15,9 @@ def number(value: int | None) -> str:
     return "—" if value is None else f"{value:,}".replace(",", "\u202f")
 
 
-def counted(value: int, noun: str) -> str:
-    """`1 record`, `12 345 records`, with the number for a page."""
-    return output.counted(value, noun, number)
+def amount(value: int, noun: str) -> str:
+    """`1 record`, `12 345 records`, with the number as pages show it."""
+    return counted(value, noun, number)
 
 
 def lasting(milliseconds: int | None) -> str:

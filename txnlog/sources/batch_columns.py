@@ -52,7 +52,7 @@ def batches_of_run(run: Run, found: Controls, written_by_brokers: bool) -> Batch
         last_sequence=_last_sequence(headers["base_sequence"], headers["last_offset_delta"]),
         is_control=is_a_control,
         is_event=is_transactional & (~is_a_control | (marker > NO_MARKER)),
-        is_stamped=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
+        has_broker_timestamp=is_log_append_time | (marker > NO_MARKER) | written_by_brokers,
     )
 
 
@@ -91,7 +91,7 @@ def batches_of_text(printed: TextBatches, written_by_brokers: bool) -> Batches:
         last_sequence=_last_sequence(numbers["base_sequence"], numbers["last_offset"] - numbers["base_offset"]),
         is_control=flags["is_control"],
         is_event=is_of_transaction & (~flags["is_control"] | (marker > NO_MARKER)),
-        is_stamped=flags["is_log_append_time"] | (marker > NO_MARKER) | written_by_brokers,
+        has_broker_timestamp=flags["is_log_append_time"] | (marker > NO_MARKER) | written_by_brokers,
     )
 
 

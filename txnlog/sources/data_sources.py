@@ -17,7 +17,7 @@ from txnlog.errors import OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.dump_source import DumpSource, Readable, parts_of
-from txnlog.sources.evidence import EvidenceRow
+from txnlog.sources.evidence_rows import EvidenceRow
 from txnlog.sources.files import dump_file_rows
 from txnlog.sources.log_evidence import evidence
 from txnlog.sources.logs import LogFiles, logs

@@ -63,7 +63,7 @@ class _Reader(DataSourceReader):
 
 
 def tasks(files: Sequence[Readable]) -> Iterator[Task]:
-    """Files in groups of bounded bytes and number, in their order: neighbours share a task."""
+    """Files in groups of bounded bytes and number, in their order: adjacent files share a task."""
     group: list[Readable] = []
     size = 0
     for file in files:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from txnlog.format.control import ControlType
-from txnlog.times import LATEST_MS
+from txnlog.times import EARLIEST_MS, LATEST_MS
 
 Numbers = npt.NDArray[Any]
 
@@ -24,7 +24,7 @@ class Batches(NamedTuple):
 
     `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
     index into names of markers, `NO_MARKER` for data. `leader_epoch` and `crc` are -1 where nobody says. `is_event`
-    marks the batches of transactions; `is_stamped` those whose `max_timestamp` a broker set.
+    marks the batches of transactions; `has_broker_timestamp` those whose `max_timestamp` a broker set.
     """
 
     position: Numbers
@@ -44,7 +44,7 @@ class Batches(NamedTuple):
     last_sequence: Numbers
     is_control: Numbers
     is_event: Numbers
-    is_stamped: Numbers
+    has_broker_timestamp: Numbers
 
 
 class Totals(NamedTuple):
@@ -52,22 +52,22 @@ class Totals(NamedTuple):
 
     records: int = 0
     size_in_bytes: int = 0
-    stamp_latest: int = EARLIEST
+    latest_broker_timestamp: int = EARLIEST
 
 
 class Grouped(NamedTuple):
     """Batches by producer id. All but `around` are indexes of batches, or numbers, in the order of ids.
 
     `ended`: the last marker of each producer id; `commits`: how many COMMITs of those had data before them here.
-    `tail`: the data after that. `says`: for each, the `first` and `last` that tell something of it, its last `data`,
-    where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none. `emptied`:
-    those with markers that the cleaner has emptied.
+    `open_data`: the data after that. `shown`: for each, the `first` and `last` of its batches that count, its last
+    `data`, where its epoch last `changed`, and the last marker that names a coordinator (`marked`), -1 for none.
+    `emptied`: those with markers that the cleaner has emptied.
     """
 
     ended: Numbers
     commits: Numbers
-    tail: Numbers
-    says: dict[str, Numbers]
+    open_data: Numbers
+    shown: dict[str, Numbers]
     emptied: Numbers
     around: Around
 
@@ -84,13 +84,13 @@ class Around(NamedTuple):
     def of(cls, batches: Batches, before: Totals) -> Around:
         """Of these batches, with what lies before them."""
         known = np.where(batches.records < 0, 1, batches.records)
-        within = batches.is_stamped & (batches.max_timestamp >= 0) & (batches.max_timestamp <= LATEST_MS)
+        within = batches.has_broker_timestamp & within_years(batches.max_timestamp)
         latest = np.where(within, batches.max_timestamp, EARLIEST)
         earliest = np.where(within, batches.max_timestamp, LATEST)
         return cls(
             np.cumsum(np.concatenate(([before.records], known)), dtype=np.int64),
             np.cumsum(np.concatenate(([before.size_in_bytes], batches.size_in_bytes)), dtype=np.int64),
-            np.maximum.accumulate(np.concatenate(([before.stamp_latest], latest))),
+            np.maximum.accumulate(np.concatenate(([before.latest_broker_timestamp], latest))),
             # At n: the earliest of the batches from n on.
             np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
         )
@@ -108,21 +108,21 @@ class Around(NamedTuple):
 
 def grouped(batches: Batches, before: Totals) -> Grouped:
     """Group batches that follow others."""
-    ended, commits, tail = _events(batches)
+    ended, commits, open_data = _events(batches)
     is_ones = batches.producer_id >= 0
     is_emptied = is_ones & batches.is_control & (batches.marker == NO_MARKER) & (batches.records == 0)
     return Grouped(
         ended,
         commits,
-        tail,
-        _says(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
+        open_data,
+        _shown(batches, np.flatnonzero(is_ones & (~batches.is_control | (batches.marker > NO_MARKER)))),
         np.unique(batches.producer_id[is_emptied]),
         Around.of(batches, before),
     )
 
 
 def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
-    """By producer id: its last marker, how many of its COMMITs closed data here, and the data behind the marker."""
+    """By producer id: its last marker, how many of its COMMITs closed data here, and the data after the marker."""
     events = np.flatnonzero(batches.is_event)
     if not len(events):
         return events, events, events
@@ -139,22 +139,22 @@ def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
     return events[last_marker[last_marker >= 0]], commits[last_marker >= 0], events[place > last_marker[group]]
 
 
-def _says(batches: Batches, says: Numbers) -> dict[str, Numbers]:
-    """What the batches `says` tell, for each of their producer ids."""
-    says = says[_order(batches.producer_id[says])]
-    ids, epochs = batches.producer_id[says], batches.producer_epoch[says]
+def _shown(batches: Batches, chosen: Numbers) -> dict[str, Numbers]:
+    """What the chosen batches show of each of their producer ids."""
+    chosen = chosen[_order(batches.producer_id[chosen])]
+    ids, epochs = batches.producer_id[chosen], batches.producer_epoch[chosen]
     starts = starts_of(ids)
-    last = np.append(starts[1:], len(says))[: len(starts)] - 1
-    changes = np.concatenate((np.zeros(min(1, len(says)), np.bool_), epochs[1:] != epochs[:-1]))
+    last = np.append(starts[1:], len(chosen))[: len(starts)] - 1
+    changes = np.concatenate((np.zeros(min(1, len(chosen)), np.bool_), epochs[1:] != epochs[:-1]))
     changes[starts] = False
-    is_marked = (batches.marker[says] > NO_MARKER) & (batches.coordinator_epoch[says] >= 0)
+    is_marked = (batches.marker[chosen] > NO_MARKER) & (batches.coordinator_epoch[chosen] >= 0)
     return {
         "producer_id": ids[starts],
-        "first": says[starts],
-        "last": says[last],
-        "data": _reduced(np.maximum, np.where(batches.is_control[says], -1, says), starts),
-        "changed": _reduced(np.maximum, np.where(changes, says, -1), starts),
-        "marked": _reduced(np.maximum, np.where(is_marked, says, -1), starts),
+        "first": chosen[starts],
+        "last": chosen[last],
+        "data": _reduced(np.maximum, np.where(batches.is_control[chosen], -1, chosen), starts),
+        "changed": _reduced(np.maximum, np.where(changes, chosen, -1), starts),
+        "marked": _reduced(np.maximum, np.where(is_marked, chosen, -1), starts),
     }
 
 
@@ -172,6 +172,12 @@ def _order(ids: Numbers) -> Numbers:
     # Numbers of 16 bits are sorted by their digits, six times as fast.
     narrow = (ids - lowest).astype(np.uint16) if ids.max() - lowest < 1 << 16 else ids
     return np.argsort(narrow, kind="stable")
+
+
+def within_years(times: Numbers) -> Numbers:
+    """Which times (ms) lie in the years 1970 to 9999: all others are no times (`txnlog.times.within_calendar`)."""
+    is_time: Numbers = (times >= EARLIEST_MS) & (times <= LATEST_MS)
+    return is_time
 
 
 def starts_of(sorted_ids: Numbers) -> Numbers:

@@ -11,12 +11,12 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator_states import state_batches, states_of_run
-from txnlog.sources.evidence import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
+from txnlog.sources.evidence_rows import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
 from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
-from txnlog.sources.runs import Sums
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.small_files import small_file
 from txnlog.sources.text import states_of
 from txnlog.sources.text_files import TextReading, text_rows
@@ -52,7 +52,7 @@ def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
         _add_log(found, segments, start)
         return
     for segment in segments:
-        yield from _add_coordinator(found, segment, start.anchors)
+        yield from _add_coordinator(found, segment, start.named_offsets)
 
 
 def _add_small_file(found: EvidenceRows, file: DumpFile, starts: _OpenIn) -> Iterator[pa.RecordBatch]:
@@ -89,9 +89,11 @@ def _rows_of_text(printed: DumpFile, read: Printed | pa.RecordBatch) -> Iterator
             yield evidence_of(STATES, states)
 
 
-def _add_coordinator(found: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+def _add_coordinator(
+    found: EvidenceRows, segment: DumpFile, named_offsets: tuple[int, ...]
+) -> Iterator[pa.RecordBatch]:
     # Without a coordinator hardly anything can be told: a store that refuses it is no damage of the dump.
-    sums, reading = Sums(anchors), SegmentReading(segment, is_needed=True)
+    sums, reading = Sums(named_offsets), SegmentReading(segment, is_needed=True)
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))
         for states in states_of_run(segment, run):
@@ -103,10 +105,10 @@ def _add_coordinator(found: EvidenceRows, segment: DumpFile, anchors: tuple[int,
 def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> None:
     """The rows of segments in their order, of which those before the start are read only where time is lacking."""
     first = next((index for index in reversed(range(len(segments))) if base_of(segments[index]) <= start.offset), 0)
-    read = [(segment, _read(found, segment, start.anchors)) for segment in segments[first:]]
+    read = [(segment, _read(found, segment, start.named_offsets)) for segment in segments[first:]]
     while first > 0 and _lacks_time([sums for _, sums in read]):
         first -= 1
-        read.insert(0, (segments[first], _read(found, segments[first], start.anchors)))
+        read.insert(0, (segments[first], _read(found, segments[first], start.named_offsets)))
     for segment in segments[:first]:
         found.add_file(unread_row(segment, NOT_NEEDED.format(start.snapshot)))
     for segment, sums in read:
@@ -141,17 +143,17 @@ class _Start:
 
     offset: int
     snapshot: int | None
-    anchors: tuple[int, ...]
+    named_offsets: tuple[int, ...]
 
     @classmethod
     def of(cls, group: LogFiles, segments: list[DumpFile], open_in: _OpenIn) -> _Start:
         opened = _opened(group, open_in)
         log_start = set() if group.log_start is None else {group.log_start}
-        anchors = tuple(sorted(log_start.union(*opened.values())))
+        named_offsets = tuple(sorted(log_start.union(*opened.values())))
         usable = min(opened, default=None)
         if not group.from_snapshot or usable is None or not base_of(segments[0]) <= usable <= group.newest_segment:
-            return cls(0, None, anchors)
-        return cls(min([usable, *(start for starts in opened.values() for start in starts)]), usable, anchors)
+            return cls(0, None, named_offsets)
+        return cls(min([usable, *(start for starts in opened.values() for start in starts)]), usable, named_offsets)
 
 
 def _opened(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
@@ -169,8 +171,8 @@ def _opened(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
     return opened
 
 
-def _read(rows: EvidenceRows, segment: DumpFile, anchors: tuple[int, ...]) -> Sums:
-    sums, reading = Sums(anchors), SegmentReading(segment)
+def _read(rows: EvidenceRows, segment: DumpFile, named_offsets: tuple[int, ...]) -> Sums:
+    sums, reading = Sums(named_offsets), SegmentReading(segment)
     for run, found in reading.runs():
         sums.add(batches_of_run(run, found, segment.topic in WRITTEN_BY_BROKERS))
     rows.add_file(reading.row)
@@ -181,9 +183,9 @@ def _lacks_time(read: list[Sums]) -> bool:
     """Whether something is open with no time by a broker's clock before it: an earlier segment may have one."""
     ended: set[int] = set()
     for index in reversed(range(len(read))):
-        has_time = any(sums.stamp_latest > EARLIEST for sums in read[:index])
-        runs = read[index].runs()
-        lacking = runs["producer_id"][runs["stamp_before_start"] == EARLIEST].tolist()
+        has_time = any(sums.latest_broker_timestamp > EARLIEST for sums in read[:index])
+        open_data = read[index].open_data()
+        lacking = open_data["producer_id"][open_data["broker_timestamp_before_start"] == EARLIEST].tolist()
         if not has_time and not ended.issuperset(lacking):
             return True
         ended.update(read[index].markers()["producer_id"].tolist())

@@ -64,19 +64,19 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
         if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic != TRANSACTION_STATE:
             yield replace(log, from_snapshot=True)
         else:
-            yield from _in_pieces(log)
+            yield from _in_groups(log)
 
 
-def _in_pieces(log: LogFiles) -> Iterator[LogFiles]:
-    """The log in pieces of bounded size: neighbouring segments, and all other files."""
-    piece: list[DumpFile] = []
+def _in_groups(log: LogFiles) -> Iterator[LogFiles]:
+    """The log in groups of bounded size: adjacent segments, and all other files."""
+    group: list[DumpFile] = []
     for segment in segments_of(log.files):
-        if piece and sum(file.size for file in (*piece, segment)) > BYTES_AT_ONCE:
-            yield replace(log, files=tuple(piece))
-            piece = []
-        piece.append(segment)
-    if piece:
-        yield replace(log, files=tuple(piece))
+        if group and sum(file.size for file in (*group, segment)) > BYTES_AT_ONCE:
+            yield replace(log, files=tuple(group))
+            group = []
+        group.append(segment)
+    if group:
+        yield replace(log, files=tuple(group))
     rest = tuple(file for file in log.files if not is_segment(file))
     if rest:
         yield LogFiles(rest)

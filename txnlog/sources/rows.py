@@ -55,11 +55,11 @@ class BatchRow(NamedTuple):
 
 
 class ReplayRow(NamedTuple):
-    """Sums of a file's batches for the replay (`txnlog.sources.runs`); `fact` says which columns count.
+    """Sums of a file's batches for the replay (`txnlog.sources.replay_sums`); `fact` says which columns count.
 
-    sums: all batches of the file. run: the data of one producer id after its last marker. marker: the last marker of a
-    producer id. producer: a broker's state of a producer id. anchor: an offset that a snapshot or the log start
-    names, with what lies around it.
+    sums: all batches of the file. open_data: the data of one producer id after its last marker. marker: the last marker
+    of a producer id. producer: a broker's state of a producer id. named_offset: an offset at which, by a snapshot, an
+    open transaction starts, or the log start offset, with what lies around it.
     """
 
     cluster: Annotated[str, TEXT, "Cluster of the dump."]
@@ -68,30 +68,32 @@ class ReplayRow(NamedTuple):
     topic: Annotated[str, TEXT, "Topic."]
     partition: Annotated[int, INT32, "Partition."]
     file: Annotated[str, TEXT, "Segment, relative to the dump."]
-    fact: Annotated[str, TEXT, "sums, run, marker, anchor or producer; of other rows file or state."]
-    part: Annotated[int, INT64, "Base offset of the file's first batch: files of a log in their order."]
-    start_offset: Annotated[int | None, INT64, "Base offset of the run's first batch, of the marker; the anchor."]
+    fact: Annotated[str, TEXT, "sums, open_data, marker, named_offset or producer; of other rows file or state."]
+    file_start: Annotated[int, INT64, "Base offset of the file's first batch: files of a log in their order."]
+    start_offset: Annotated[int | None, INT64, "Base offset of its first batch, of the marker; the named offset."]
     position: Annotated[int | None, INT64, "Byte at which that batch starts."]
-    producer_id: Annotated[int | None, INT64, "Producer id of the run or marker."]
-    producer_epoch: Annotated[int | None, INT16, "Epoch of the run's last batch, of the marker."]
-    lowest_producer_epoch: Annotated[int | None, INT16, "Smallest epoch of the run."]
+    producer_id: Annotated[int | None, INT64, "Producer id of the data or marker."]
+    producer_epoch: Annotated[int | None, INT16, "Epoch of its last batch, of the marker."]
+    lowest_producer_epoch: Annotated[int | None, INT16, "Smallest epoch of the data."]
     marker_type: Annotated[str | None, TEXT, "COMMIT, ABORT, or NOT_PRINTED in some dump-log output."]
     coordinator_epoch: Annotated[int | None, INT32, "Epoch of the coordinator that wrote the marker."]
     commits: Annotated[int | None, INT64, "COMMIT markers of the producer id that closed data in the file, at least."]
-    first_timestamp: Annotated[int | None, INT64, "First time in the run's first batch, ms since 1970."]
-    first_leader_epoch: Annotated[int | None, INT32, "Leader epoch of the run's first batch."]
-    first_crc: Annotated[int | None, UINT32, "Checksum of the run's first batch."]
-    last_batch_offset: Annotated[int | None, INT64, "Base offset of the run's last batch."]
-    last_timestamp: Annotated[int | None, INT64, "Largest time of the run's last batch, of the marker, ms since 1970."]
+    first_timestamp: Annotated[int | None, INT64, "First time in its first batch, ms since 1970."]
+    first_leader_epoch: Annotated[int | None, INT32, "Leader epoch of its first batch."]
+    first_crc: Annotated[int | None, UINT32, "Checksum of its first batch."]
+    last_batch_offset: Annotated[int | None, INT64, "Base offset of its last batch."]
+    last_timestamp: Annotated[int | None, INT64, "Largest time of its last batch, of the marker, ms since 1970."]
     is_log_append_time: Annotated[bool | None, BOOLEAN, "Whether that time is the broker's."]
-    batches: Annotated[int | None, INT64, "Batches of the run, of the file."]
+    batches: Annotated[int | None, INT64, "Batches of the data, of the file."]
     records: Annotated[int | None, INT64, "Their records; null if dump-log output does not say."]
     size_in_bytes: Annotated[int | None, INT64, "Their bytes."]
-    records_before: Annotated[int | None, INT64, "Records of the file before the run or anchor."]
+    records_before: Annotated[int | None, INT64, "Records of the file before the data or named offset."]
     bytes_before: Annotated[int | None, INT64, "Bytes of the file's batches before it."]
-    stamp_before_start: Annotated[int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."]
-    stamp_before: Annotated[int | None, INT64, "Latest such time before the run's last batch, ms since 1970."]
-    stamp_after: Annotated[int | None, INT64, "Earliest such time after it, ms; of all in sums."]
+    broker_timestamp_before_start: Annotated[
+        int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."
+    ]
+    broker_timestamp_before: Annotated[int | None, INT64, "Latest such time before its last batch, ms since 1970."]
+    broker_timestamp_after: Annotated[int | None, INT64, "Earliest such time after it, ms; of all in sums."]
     first_producer_epoch: Annotated[int | None, INT16, "First epoch of the producer id in the file."]
     last_sequence: Annotated[int | None, INT32, "Its last sequence number in the file; null without data; -1 none."]
     is_old_sequence: Annotated[bool | None, BOOLEAN, "Whether its epoch has changed since."]

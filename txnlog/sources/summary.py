@@ -62,8 +62,8 @@ class SegmentSummary:
         self.note(f"byte {position}: a control batch without a readable control record")
         self.damage_up_to(last_offset + 1)
 
-    def stamped(self, times: Numbers) -> None:
-        """A broker's clock has shown these times."""
+    def add_broker_times(self, times: Numbers) -> None:
+        """Add times by a broker's clock."""
         if len(times):
             self.broker_timestamp = max(int(times.max()), self.broker_timestamp or 0)
 
@@ -76,7 +76,7 @@ class SegmentSummary:
         self.damaged_to = max(offset, self.damaged_to or 0)
 
     def damage_ends(self, offset: int) -> None:
-        """If it was not known how far damage reaches: not behind this offset, at which a valid batch starts."""
+        """If it was not known how far damage reaches: not beyond this offset, at which a valid batch starts."""
         if self.damage_is_open:
             self.damage_up_to(offset)
             self.damage_is_open = False
@@ -103,7 +103,7 @@ def summed_up(
 ) -> Iterator[tuple[Run, Controls]]:
     """Sum up a segment of which the name says `base_offset`. `written_by_brokers`: all its times are a broker's.
 
-    Yields each run of valid batches and what its control batches hold; the summary is complete behind the last one.
+    Yields each run of valid batches and what its control batches hold; the summary is complete after the last one.
     """
     for piece in scan(segment):
         if isinstance(piece, Run):
@@ -135,8 +135,8 @@ def add_offsets(
     base_offset: int,
 ) -> None:
     """Add valid batches that follow one another: their first and last offsets, in a segment named `base_offset`."""
-    behind = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
-    expected = np.maximum(behind, base_offset)
+    following = np.concatenate(([first[0] if summary.last_offset is None else summary.last_offset + 1], last[:-1] + 1))
+    expected = np.maximum(following, base_offset)
     disorder = first < expected
     for index in np.flatnonzero(disorder)[:PROBLEMS_NAMED].tolist():
         summary.note_disorder(int(positions[index]), int(first[index]), int(expected[index]))
@@ -155,7 +155,7 @@ def add_offsets(
 def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool) -> None:
     headers = run.headers
     by_broker = headers.is_control | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
-    summary.stamped(headers["max_timestamp"][by_broker])
+    summary.add_broker_times(headers["max_timestamp"][by_broker])
 
 
 def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:

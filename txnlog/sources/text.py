@@ -128,7 +128,7 @@ def states_of(printed: DumpFile, lines: Lines, found: TextBatches) -> Iterator[d
     marks = dump_text.MESSAGE if found.are_records_alone else dump_text.RECORD
     records = np.flatnonzero(lines.start_with(marks))
     first = np.searchsorted(records, found.lines)
-    behind = np.append(first[1:], len(records))
+    ends = np.append(first[1:], len(records))
     adds_up = found.add_up()
     for index in range(len(found)):
         if found.flags["is_control"][index] or not found.flags["crc_valid"][index]:
@@ -140,7 +140,7 @@ def states_of(printed: DumpFile, lines: Lines, found: TextBatches) -> Iterator[d
             "offset": int(found.numbers["base_offset"][index]),
             "is_tombstone": False,
         }
-        mine = records[first[index] : behind[index]].tolist()
+        mine = records[first[index] : ends[index]].tolist()
         if not adds_up[index]:
             yield row | {"problem": f"{len(mine)} lines for {found.numbers['record_count'][index]} records"}
         elif not mine and found.numbers["record_count"][index] != 0:

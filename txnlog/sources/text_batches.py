@@ -126,7 +126,7 @@ def _with_records(lines: Lines, found: TextBatches) -> TextBatches:
 
 
 def _between(places: Integers, is_one: Flags) -> Integers:
-    """How many lines of a kind stand behind each place and before the next."""
+    """How many lines of a kind stand between each place and the next."""
     sums = np.concatenate(([0], np.cumsum(is_one)))
     between: Integers = np.diff(np.append(sums[places], sums[-1]))
     return between

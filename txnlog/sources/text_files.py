@@ -19,7 +19,7 @@ from txnlog.sources.text_pieces import Piece, put_together
 from txnlog.sources.text_summary import Printed, piece_of_text
 
 CUT_BY_HEADING = "the section after it begins in the middle of a log, perhaps of this one"
-BEHIND_OTHERS = (
+AFTER_OTHERS = (
     "other topics' logs were printed into the same file before it: print coordinators into a file of their own"
 )
 # A piece of a row of `DumpFileRow`, and the columns of it that are known without reading.
@@ -75,7 +75,7 @@ def text_rows(pieces: Iterable[PieceOfText]) -> list[dict[str, Any]]:
         read, is_out_of_place = put_together(known, of_one)
         if known["topic"] == TRANSACTION_STATE and follows_others:
             # Who may write to a topic may forge the lines of another, and those of coordinators cost the most.
-            read |= {"problem": BEHIND_OTHERS, "damaged_to": NOTHING_FOLLOWS}
+            read |= {"problem": AFTER_OTHERS, "damaged_to": NOTHING_FOLLOWS}
         follows_others |= known["topic"] != TRANSACTION_STATE and known["kind"] == FileKind.SEGMENT.value
         if is_out_of_place:
             # A heading that was forged within a log hides the rest of it: of which one, nobody can say.

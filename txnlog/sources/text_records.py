@@ -67,7 +67,7 @@ def _agree(records: list[re.Match[bytes]]) -> bool:
     may_be_control = len(records) == 1 and records[0]["sequence"] == b"-1" and records[0]["key_size"] == b"4"
     return (
         len(shared) == 1
-        and all(before < behind for before, behind in pairwise(offsets))
+        and all(before < after for before, after in pairwise(offsets))
         and (may_be_control if is_control else not looks_like_control)
         and (records[0]["magic"] != b"2" or records[0]["producer_id"] is not None)
     )

@@ -163,7 +163,7 @@ class _Segment:
             self._base_offset,
         )
         by_broker = part.flags["is_control"] | part.flags["is_log_append_time"] | self._written_by_brokers
-        self._summary.stamped(numbers["max_timestamp"][by_broker])
+        self._summary.add_broker_times(numbers["max_timestamp"][by_broker])
         for index in np.flatnonzero(part.is_unreadable).tolist():
             self._summary.note_unreadable(numbers["position"][index], int(numbers["last_offset"][index]))
 

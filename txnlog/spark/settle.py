@@ -72,7 +72,7 @@ def frame_of(
 
     In a session for few rows it is one partition, and known as such: what is computed of it needs no exchange.
     """
-    # Spark drops all rows behind an empty piece, and PySpark takes no column that has no piece at all.
+    # Spark drops all rows after an empty piece, and PySpark takes no column that has no piece at all.
     pieces = [batch for batch in batches if batch.num_rows] or [pa.RecordBatch.from_pylist([], schema)]
     rows = pa.Table.from_batches(pieces, schema)
     # Spark Connect does not look for a schema in a table without rows.

@@ -8,13 +8,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.spark.schema import spark_schema
 from txnlog.spark.settle import nullable
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
-from txnlog.times import LATEST_MS
-
-PARTITION = ("cluster", "topic", "partition")
-TRANSACTION = ABORT_CANDIDATES.key
+from txnlog.times import within_calendar
 
 # Columns of `changes` that say what to do with a row.
 OPERATION = "_operation"
@@ -23,7 +21,7 @@ UPSERT, DELETE = "upsert", "delete"
 
 def instant(milliseconds: str) -> str:
     """Ms since 1970 as a timestamp, both SQL; null for what no calendar holds."""
-    return f"if({milliseconds} BETWEEN 0 AND {LATEST_MS}, timestamp_millis({milliseconds}), NULL)"
+    return f"timestamp_millis({within_calendar(milliseconds)})"
 
 
 def _evidence(field: str) -> str:
@@ -129,7 +127,7 @@ def candidate_changes(
     is_cut. `later` has the latest as-of (`later_as_of`) that any run saw of a partition.
     `contradicted`: keys of those of `found` against whose abort something speaks, whatever else is lacking.
 
-    A candidate is resolved by a dump that shows its partition whole behind its start and no longer shows it open, by a
+    A candidate is resolved by a dump that shows its partition whole after its start and no longer shows it open, by a
     verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that is in `contradicted` or is of
     another first batch or of more batches; never by a dump that is older or that covers less.
     """

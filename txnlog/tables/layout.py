@@ -10,16 +10,11 @@ from typing import NamedTuple
 
 from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
-from txnlog.tables.rows import (
-    AbortCandidateRow,
-    CoordinatorStateRow,
-    DumpFileTableRow,
-    OpenTransactionRow,
-    ProducerStateRow,
-    RunRow,
-    TransactionalIdRow,
-    VerificationRow,
-)
+from txnlog.keys import PARTITION, TRANSACTION
+from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow
+from txnlog.tables.run_rows import DumpFileTableRow, RunRow
+from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
+from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
 
 CATALOG_AND_SCHEMA = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 # Spark SQL replaces such variables even within a quoted name.
@@ -47,13 +42,12 @@ class Table(NamedTuple):
 
 # Which rules judged an abort candidate: those of generation 2 ask for a proof of each thing that an abort rests on.
 RULES_GENERATION = 2
-_TRANSACTION = ("cluster", "topic", "partition", "producer_id", "start_offset")
 _CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
 
 ABORT_CANDIDATES = Table(
     "abort_candidates",
     AbortCandidateRow,
-    _TRANSACTION,
+    TRANSACTION,
     {
         "only_aborts": "action = 'ABORT' AND cause <> 'MARKER_LOST_COMMIT'",
         "known_status": "status IN ('OPEN', 'RESOLVED') AND (status = 'OPEN') = (resolved_at IS NULL)",
@@ -63,7 +57,7 @@ ABORT_CANDIDATES = Table(
 OPEN_TRANSACTIONS = Table(
     "open_transactions",
     OpenTransactionRow,
-    (*_TRANSACTION, "as_of"),
+    (*TRANSACTION, "as_of"),
     {
         "committed_data_is_never_aborted": _CAUSE_FITS_ACTION,
         "accepted_is_undetermined": "NOT coalesce(accepted, false) OR action = 'UNDETERMINED'",
@@ -97,16 +91,30 @@ COORDINATOR_STATES = Table(
 PRODUCER_STATES = Table(
     "producer_states",
     ProducerStateRow,
-    ("cluster", "topic", "partition", "producer_id"),
+    (*PARTITION, "producer_id"),
     {},
     "Brokers' state of each producer id, by the latest dump.",
 )
 VERIFICATIONS = Table(
     "verifications",
     VerificationRow,
-    (*_TRANSACTION, "verified_at"),
+    (*TRANSACTION, "verified_at"),
     {"known_status": "status IN ('STILL_STUCK', 'BLOCKED_BY_EARLIER', 'RESOLVED', 'GONE', 'UNKNOWN')"},
     "Answers of the live cluster about abort candidates (`txnlog verify`).",
+)
+COORDINATOR_RECORDS = Table(
+    "coordinator_records",
+    CoordinatorRecordRow,
+    ("cluster", "coordinator_partition", "topic_id", "offset", "coordinator_epoch"),
+    {},
+    "Records of __transaction_state that dumps showed, kept after compaction has removed them.",
+)
+COORDINATOR_RANGES = Table(
+    "coordinator_ranges",
+    CoordinatorRangeRow,
+    ("cluster", "coordinator_partition", "topic_id", "from_offset", "to_offset"),
+    {"has_records": "from_offset < to_offset"},
+    "Offsets of __transaction_state of which coordinator_records has every record.",
 )
 TABLES = (
     ABORT_CANDIDATES,
@@ -117,6 +125,8 @@ TABLES = (
     COORDINATOR_STATES,
     PRODUCER_STATES,
     VERIFICATIONS,
+    COORDINATOR_RECORDS,
+    COORDINATOR_RANGES,
 )
 
 

@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from tests.detection_cases import Case, facts
 from tests.logs_in_words import instant
-from txnlog.detection.copies import chosen_copies, partition_copies
-from txnlog.detection.producers import producer_states
+from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
+from txnlog.detection.copy_times import copy_times
+from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
-from txnlog.detection.times import copy_times
 
 PRODUCERS = [
     Case("an open transaction starts at its first batch", "data(0)@100 data(1)@101",
@@ -34,11 +34,11 @@ PRODUCERS = [
 @pytest.fixture(scope="module")
 def states(spark: SparkSession) -> dict[str, dict[str, Any]]:
     dump = facts(spark, PRODUCERS)
-    copies = chosen_copies(
-        partition_copies(dump.dump_files, dump.checkpoints), copy_times(dump.dump_files, dump.log_dirs, None, 0)
-    )
-    opened = open_transactions(dump.runs, dump.producer_snapshots, copies)
-    found = producer_states(dump.runs, dump.producer_snapshots, copies, opened).collect()
+    times = copy_times(dump.dump_files, dump.log_dirs, None, 0)
+    ranked = ranked_copies(partition_copies(dump.dump_files, dump.checkpoints))
+    copies = believed(with_earliest(ranked, times))
+    opened = open_transactions(dump.replay_sums, dump.producer_snapshots, copies)
+    found = producer_states(dump.replay_sums, dump.producer_snapshots, copies, opened).collect()
     return {row["cluster"]: row.asDict() for row in found}
 
 

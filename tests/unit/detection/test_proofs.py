@@ -12,9 +12,10 @@ from tests.unit.detection.test_attacks import CASES as ATTACKS
 from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
 from txnlog.detection.causes import DISCARDING, Action
+from txnlog.detection.conditions import Thresholds
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
-from txnlog.detection.verdicts import Thresholds, with_verdicts
+from txnlog.detection.verdicts import with_verdicts
 
 CASES = [*ATTACKS, *CAUSES, *DANGERS]
 JUDGED = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")

@@ -7,8 +7,9 @@ from pyspark.sql import SparkSession
 
 from tests.detection_cases import Case, Found, facts
 from tests.logs_in_words import MINUTE, START
-from txnlog.detection.times import copy_times
-from txnlog.detection.verdicts import Thresholds, with_verdicts
+from txnlog.detection.conditions import Thresholds
+from txnlog.detection.copy_times import copy_times
+from txnlog.detection.verdicts import with_verdicts
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 COORDINATOR_AGAIN = f"kafka-dump-log.sh --transaction-log-decoder --files {TRANSACTION_STATE}-0/*.log"

@@ -12,17 +12,17 @@ from confluent_kafka.admin import ListOffsetsResultInfo
 
 from txnlog.errors import ClusterError
 from txnlog.live.cluster import Ends, Topic, _as_kafka_writes, _offset
-from txnlog.live.verify import Seen, Status, _of_topic, _with_ends, chosen_cluster, status_of
+from txnlog.live.verifications import Answer, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
 START = 100
 PLACE = ("orders", 0)
 
 
-def seen(log_start: int, high_watermark: int, stable: int) -> Seen:
-    return Seen("id", 1, Ends(log_start, high_watermark, stable))
+def seen(log_start: int, high_watermark: int, stable: int) -> Answer:
+    return Answer("id", 1, Ends(log_start, high_watermark, stable))
 
 
-def status(found: Seen, topic_id: str | None = "id") -> Status:
+def status(found: Answer, topic_id: str | None = "id") -> Status:
     return status_of({"start_offset": START, "topic_id": topic_id}, found)[0]
 
 
@@ -39,18 +39,18 @@ def status(found: Seen, topic_id: str | None = "id") -> Status:
         pytest.param(seen(150, 150, 150), "GONE", id="the log was emptied past it"),
         pytest.param(seen(0, 100, 100), "UNKNOWN", id="the replicas have not come as far as its start"),
         pytest.param(seen(0, 40, 40), "UNKNOWN", id="the log ends before its start and nothing is held back"),
-        pytest.param(Seen("id", 1, trouble="no answer"), "UNKNOWN", id="its leader does not answer"),
-        pytest.param(Seen(is_gone=True, trouble="no topic"), "GONE", id="the topic was deleted"),
-        pytest.param(Seen("other", 1, Ends(0, 150, 100)), "GONE", id="the topic was created anew"),
-        pytest.param(Seen("other", trouble="no leader"), "GONE", id="created anew, and without a leader"),
+        pytest.param(Answer("id", 1, trouble="no answer"), "UNKNOWN", id="its leader does not answer"),
+        pytest.param(Answer(is_gone=True, trouble="no topic"), "GONE", id="the topic was deleted"),
+        pytest.param(Answer("other", 1, Ends(0, 150, 100)), "GONE", id="the topic was created anew"),
+        pytest.param(Answer("other", trouble="no leader"), "GONE", id="created anew, and without a leader"),
     ],
 )
-def test_a_status_for_each_state_of_a_partition(found: Seen, expected: str) -> None:
+def test_a_status_for_each_state_of_a_partition(found: Answer, expected: str) -> None:
     assert status(found) == expected
 
 
 def test_a_dump_without_topic_ids_is_judged_by_its_offsets() -> None:
-    assert status(Seen("other", 1, Ends(0, 150, 100)), topic_id=None) is Status.STILL_STUCK
+    assert status(Answer("other", 1, Ends(0, 150, 100)), topic_id=None) is Status.STILL_STUCK
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_partition_that_cannot_be_asked_says_why(topic: Any, is_gone: bool, tr
 
 
 def test_offsets_of_a_topic_that_is_created_anew_meanwhile_are_not_believed() -> None:
-    before, ends = Seen("id", 1), {PLACE: Ends(0, 150, 100)}
+    before, ends = Answer("id", 1), {PLACE: Ends(0, 150, 100)}
     assert status(_with_ends(before, ends, {"orders": Topic("id", {0: 1})}, PLACE)) is Status.STILL_STUCK
     assert status(_with_ends(before, ends, {"orders": Topic("other", {0: 1})}, PLACE)) is Status.GONE
     assert status(_with_ends(before, ends, {"orders": None}, PLACE)) is Status.GONE

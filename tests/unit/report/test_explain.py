@@ -13,8 +13,8 @@ from txnlog.detection.causes import Action, Cause
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.advice import COSTS
-from txnlog.report.explain import Told, stories
-from txnlog.report.explained import rendered
+from txnlog.report.explanation_output import rendered
+from txnlog.report.explanations import Explanations, explained
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 HOSTILE = "a\n\x1b[2Jb"
@@ -79,8 +79,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
 
 @pytest.mark.parametrize("cause", Cause)
 def test_every_cause_has_a_story_of_its_own_and_what_prevents_it(cause: Cause) -> None:
-    assert all(words.endswith(".") for words in (cause.says, cause.story, cause.prevention))
-    assert [each for each in Cause if each.story == cause.story] == [cause]
+    assert all(words.endswith(".") for words in (cause.says, cause.explanation, cause.prevention))
+    assert [each for each in Cause if each.explanation == cause.explanation] == [cause]
 
 
 @pytest.mark.parametrize("action", Action)
@@ -96,10 +96,10 @@ def test_each_cause_of_an_abort_names_a_release_or_says_that_there_is_none(cause
 
 
 def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root) -> None:
-    [story] = stories(root, "orders", 0, producer_id=7).stories
-    told = [(event.time, event.what.partition(":")[0], event.offset, event.file, event.position)
-            for event in story.events]  # fmt: skip
-    assert told == [
+    [explanation] = explained(root, "orders", 0, producer_id=7).of_transactions
+    found = [(event.time, event.what.partition(":")[0], event.offset, event.file, event.position)
+            for event in explanation.events]  # fmt: skip
+    assert found == [
         (None, "COMMIT marker of epoch 3", 41, "log", 1),
         ("2026-11-21T22:00:20.000Z", "its first batch opened the transaction", 42, "log", 9),
         ("2026-11-21T22:00:30.000Z", "its last batch; 2 batches, 1 record, 165 bytes in all, and no marker after them",
@@ -115,65 +115,67 @@ def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root
 
 
 def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_back(root: Root) -> None:
-    [story] = stories(root, "orders", 0, producer_id=7).stories
-    assert "producer id 7 at epoch 3 of the transactional id payments, partition 17" in story.who
-    assert "(broker 1) is now at producer id 7 at epoch 4, Empty" in story.who
-    assert story.why.startswith("LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. The producer's transaction")
-    assert "The abort discards 1 record (165 bytes) in 2 batches" in story.action
-    assert story.command is not None
-    assert story.command.endswith("abort --topic orders --partition 0 --start-offset 42")
-    assert "blocked at offset 42; 5 offsets, 4 records, 300 bytes are held back" in story.held_back
+    [explanation] = explained(root, "orders", 0, producer_id=7).of_transactions
+    assert "producer id 7 at epoch 3 of the transactional id payments, partition 17" in explanation.who
+    assert "(broker 1) is now at producer id 7 at epoch 4, Empty" in explanation.who
+    assert explanation.why.startswith(
+        "LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. The producer's transaction"
+    )
+    assert "The abort discards 1 record (165 bytes) in 2 batches" in explanation.action
+    assert explanation.command is not None
+    assert explanation.command.endswith("abort --topic orders --partition 0 --start-offset 42")
+    assert "blocked at offset 42; 5 offsets, 4 records, 300 bytes are held back" in explanation.held_back
 
 
 def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
-    [story] = stories(root, "orders", 0, producer_id=7).stories
+    [explanation] = explained(root, "orders", 0, producer_id=7).of_transactions
     needs = next(rule.needs for rule in RULES if rule.cause is Cause.LATE_WRITE_AFTER_END)
-    assert story.rests_on == [f"{proof.meaning} ({proof.rests_on})" for proof in needs]
+    assert explanation.rests_on == [f"{proof.meaning} ({proof.rests_on})" for proof in needs]
     assert len(needs) > 15
-    [kept] = stories(root, "orders", 0, producer_id=8).stories
+    [kept] = explained(root, "orders", 0, producer_id=8).of_transactions
     assert kept.rests_on == []
 
 
 def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_it(root: Root) -> None:
-    [story] = stories(root, "lacking", 0).stories
-    (lacking,) = story.rests_on
+    [explanation] = explained(root, "lacking", 0).of_transactions
+    (lacking,) = explanation.rests_on
     assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log for longer than")
     assert lacking.endswith(
         "To prove it: list the folder on the broker before the copy (listing.tsv), or dump again later."
     )
-    printed = rendered(Told([story], []), "table")
+    printed = rendered(Explanations([explanation], []), "table")
     assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed
 
 
 def test_committed_data_has_no_command_and_the_one_before_it_is_named(root: Root) -> None:
-    [story] = stories(root, "orders", 0, producer_id=8).stories
-    assert story.command is None
-    assert "never abort" in story.action
-    assert "unknown to every coordinator in the tables" in story.who
-    assert "the transaction that starts there must end first" in story.held_back
-    assert "(a broker's clock contradicts that time)" in story.events[0].what
+    [explanation] = explained(root, "orders", 0, producer_id=8).of_transactions
+    assert explanation.command is None
+    assert "never abort" in explanation.action
+    assert "unknown to every coordinator in the tables" in explanation.who
+    assert "the transaction that starts there must end first" in explanation.held_back
+    assert "(a broker's clock contradicts that time)" in explanation.events[0].what
 
 
 def test_without_a_producer_id_all_that_are_open_in_the_latest_dump_are_told(root: Root) -> None:
-    told = stories(root, "orders", 0)
-    assert [story.transaction["producer_id"] for story in told.stories] == [7, 8]
-    assert [each["transaction"]["producer_id"] for each in json.loads(rendered(told, "json"))] == [7, 8]
-    assert rendered(told, "table").count("What to do: ") == 2
+    found = explained(root, "orders", 0)
+    assert [explanation.transaction["producer_id"] for explanation in found.of_transactions] == [7, 8]
+    assert [each["transaction"]["producer_id"] for each in json.loads(rendered(found, "json"))] == [7, 8]
+    assert rendered(found, "table").count("What to do: ") == 2
 
 
 def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
-    told = stories(root, "ended", 0)
-    assert rendered(told, "table") == "nothing is open there as of 2026-11-21T22:01:40.000Z (c)\n"
-    assert json.loads(rendered(told, "json")) == []
+    found = explained(root, "ended", 0)
+    assert rendered(found, "table") == "nothing is open there as of 2026-11-21T22:01:40.000Z (c)\n"
+    assert json.loads(rendered(found, "json")) == []
     with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
-        stories(root, "orders", 1)
+        explained(root, "orders", 1)
 
 
 @pytest.mark.parametrize("width", [None, 40, 80, 200])
 def test_names_are_plain_and_lines_fit(root: Root, width: int | None) -> None:
-    text = rendered(stories(root, "named", 0), "table", width)
+    text = rendered(explained(root, "named", 0), "table", width)
     lines = text.splitlines() if width is None else seen(text)
     assert all(line.isprintable() for line in lines)
     assert "a\\n\\x1b[2Jb" in "".join(line.strip() for line in lines)
     assert width is None or max(map(len, lines)) <= width
-    assert json.loads(rendered(stories(root, "named", 0), "json"))[0]["transaction"]["transactional_id"] == HOSTILE
+    assert json.loads(rendered(explained(root, "named", 0), "json"))[0]["transaction"]["transactional_id"] == HOSTILE

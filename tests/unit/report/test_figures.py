@@ -13,7 +13,7 @@ from tests.report_tables import HOUR, NIGHT, night, transaction, written
 from txnlog.errors import OptionError
 from txnlog.report import contents, coverage, nights, overview, timeline
 from txnlog.report.contents import Contents, Partition
-from txnlog.report.look import ACTIONS
+from txnlog.report.figure_style import ACTIONS
 
 ORDERS = Partition("payments", "orders", 0)
 HOSTILE = "<a href='javascript:alert(1)'>\u202ex</a></script>"

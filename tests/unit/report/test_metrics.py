@@ -12,7 +12,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from txnlog.errors import OptionError
-from txnlog.report.metrics import PARTITIONS_LISTED, Figures, exposition, figures_of, write
+from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)

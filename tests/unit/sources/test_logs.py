@@ -125,7 +125,7 @@ def test_a_snapshot_that_may_be_of_a_longer_log_does_not_stand_alone(tmp_path: P
     log(tmp_path, {14: 7})
     path(tmp_path, f"{35:020}.snapshot").write_bytes(snapshot([entry(1000), entry(8, 25)]))
     assert unread(tmp_path) == [0]
-    starts = {row["start_offset"] for row in of(found(tmp_path), "anchor")}
+    starts = {row["start_offset"] for row in of(found(tmp_path), "named_offset")}
     assert starts == {14, 25}
 
 
@@ -155,7 +155,7 @@ def test_both_ways_say_the_same_of_what_is_open(tmp_path: Path) -> None:
     log(tmp_path, {14: 7, 16: 7, 22: 8, 33: 9})
     ways = [found(tmp_path, full) for full in ("false", "true")]
     assert len(of(ways[0], "sums")) < len(of(ways[1], "sums"))
-    for fact in ("run", "anchor"):
+    for fact in ("open_data", "named_offset"):
         read, everything = (
             {(row["file"], row["producer_id"], row["start_offset"]): row for row in of(rows, fact)} for rows in ways
         )

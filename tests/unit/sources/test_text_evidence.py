@@ -20,7 +20,7 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_parts import Part
 from txnlog.sources.batch_columns import batches_of_text
 from txnlog.sources.data_sources import DumpFilesSource, EvidenceSource
-from txnlog.sources.evidence import FILE, SUMS
+from txnlog.sources.evidence_rows import FILE, SUMS
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text import printed_files, text_batches

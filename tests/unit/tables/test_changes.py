@@ -11,9 +11,10 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from txnlog.keys import TRANSACTION
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.changes import OPERATION, TRANSACTION, UPSERT, candidate_changes
-from txnlog.tables.rows import AbortCandidateRow, OpenTransactionRow
+from txnlog.tables.changes import OPERATION, UPSERT, candidate_changes
+from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow
 
 COVERED = (
     "cluster string, topic string, partition int, as_of timestamp, topic_id string, first_base_offset bigint, "

@@ -12,7 +12,7 @@ from txnlog.job.latest_dump import renew
 from txnlog.report.reading import rows
 from txnlog.spark.schema import spark_schema
 from txnlog.tables.layout import PRODUCER_STATES, Root
-from txnlog.tables.rows import ProducerStateRow
+from txnlog.tables.state_rows import ProducerStateRow
 from txnlog.tables.store import Store
 
 FOUND = (

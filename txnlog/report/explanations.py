@@ -31,7 +31,7 @@ class Event(NamedTuple):
     position: int | None = None
 
 
-class Story(NamedTuple):
+class Explanation(NamedTuple):
     """One open transaction, explained. `transaction` is its row of `open_transactions`."""
 
     transaction: dict[str, Any]
@@ -45,14 +45,16 @@ class Story(NamedTuple):
     prevention: str
 
 
-class Told(NamedTuple):
-    """The stories of a partition, and the as-ofs of their dumps."""
+class Explanations(NamedTuple):
+    """Those of the open transactions of a partition, and the as-ofs of their dumps."""
 
-    stories: list[Story]
+    of_transactions: list[Explanation]
     as_of: list[str]
 
 
-def stories(root: Root, topic: str, partition: int, producer_id: int | None = None, cluster: str | None = None) -> Told:
+def explained(
+    root: Root, topic: str, partition: int, producer_id: int | None = None, cluster: str | None = None
+) -> Explanations:
     """The open transactions of a partition in the latest dump that has it. `OptionError` where none has it."""
     place = f"topic = {text_literal(topic)} AND partition = {partition}"
     place += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
@@ -65,7 +67,9 @@ def stories(root: Root, topic: str, partition: int, producer_id: int | None = No
     seen = rows(root, OPEN_TRANSACTIONS, place, "cluster, start_offset, as_of")
     current = [row for row in seen if row["as_of"] == latest.get(row["cluster"]) and _is(row, producer_id)]
     as_of = [f"{plain(moment)} ({name})" for name, moment in latest.items()]
-    return Told([_story(root, row, [each for each in seen if _same(each, row)]) for row in current], as_of)
+    return Explanations(
+        [_explanation(root, row, [each for each in seen if _same(each, row)]) for row in current], as_of
+    )
 
 
 def _is(row: dict[str, Any], producer_id: int | None) -> bool:
@@ -76,15 +80,15 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(one[name] == other[name] for name in ABORT_CANDIDATES.key)
 
 
-def _story(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Story:
+def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Explanation:
     cause, action = Cause[row["cause"]], Action(row["action"])
     state = _state(root, row)
     events = [*_in_partition(row), *_by_coordinator(row, state), *_by_dumps(root, row, sightings)]
-    return Story(
+    return Explanation(
         row,
         _who(row, state),
         _in_order(events),
-        f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.story}",
+        f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.explanation}",
         list(_rests_on(row)),
         COSTS[action].format(**_amounts(row)),
         command(row) if action is Action.ABORT else None,

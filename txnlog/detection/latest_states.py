@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import ID, PLACE, chosen_states
-from txnlog.detection.copies import COPY, IS_COORDINATOR, PARTITION
-from txnlog.detection.producers import producer_states
+from txnlog.detection.coordinator_records import ID, PLACE, chosen_states
+from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.producer_states import producer_states
+from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 FIELDS = (
     "broker",
@@ -34,7 +35,7 @@ FIELDS = (
 def dated_copies(copies: DataFrame, times: DataFrame) -> DataFrame:
     """The chosen copies that could be read, each with its `as_of` (ms)."""
     readable = copies.where("log_end_offset IS NOT NULL")
-    return readable.join(times, ["cluster", "broker", "log_dir"], "inner").selectExpr(*COPY, "snapshot_offset", "as_of")
+    return readable.join(times, [*LOG_DIR], "inner").selectExpr(*COPY, "snapshot_offset", "as_of")
 
 
 def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> DataFrame:
@@ -59,9 +60,9 @@ def latest_states(states: DataFrame, dated: DataFrame, coverage: DataFrame) -> D
     )
 
 
-def latest_producers(runs: DataFrame, snapshots: DataFrame, dated: DataFrame, opened: DataFrame) -> DataFrame:
+def latest_producers(sums: DataFrame, snapshots: DataFrame, dated: DataFrame, opened: DataFrame) -> DataFrame:
     """`producer_states` of the chosen copies, each with the broker of the copy and its `as_of` (ms)."""
-    found = producer_states(runs, snapshots, dated, opened)
+    found = producer_states(sums, snapshots, dated, opened)
     # Texts do not print everything.
     known = ("last_sequence", "last_timestamp", "coordinator_epoch", "producer_epoch")
     return found.join(dated.selectExpr(*PARTITION, "broker", "as_of"), [*PARTITION], "inner").selectExpr(

@@ -11,10 +11,11 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.format.structure import TEXT, Wire, joined
-from txnlog.sources import open_tail
+from txnlog.sources import open_data
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
 from txnlog.sources.groups import EARLIEST, LATEST, Numbers
+from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     CheckpointRow,
@@ -23,7 +24,6 @@ from txnlog.sources.rows import (
     ReplayRow,
     TransactionStateRow,
 )
-from txnlog.sources.runs import Sums
 from txnlog.sources.text_pieces import Piece
 from txnlog.spark.schema import arrow_schema
 
@@ -56,8 +56,15 @@ class PieceRow(NamedTuple):
 
 
 EvidenceRow = joined("EvidenceRow", DumpFileRow, ReplayRow, EntryRow, PieceRow)
-FILE, SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS = "file", "sums", "run", "marker", "anchor", "producer"
-OF_REPLAY = (SUMS, RUNS, MARKERS_OF_FILE, ANCHORS, PRODUCERS)
+FILE, SUMS, OPEN_DATA, MARKERS_OF_FILE, NAMED_OFFSETS, PRODUCERS = (
+    "file",
+    "sums",
+    "open_data",
+    "marker",
+    "named_offset",
+    "producer",
+)
+OF_REPLAY = (SUMS, OPEN_DATA, MARKERS_OF_FILE, NAMED_OFFSETS, PRODUCERS)
 PIECES = "piece"
 # Rows that stand in a column of their own, which is called as the fact is.
 STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
@@ -66,8 +73,13 @@ FACT_OF_KIND = {
     FileKind.TRANSACTION_INDEX: ABORTED,
     FileKind.OFFSET_CHECKPOINT: CHECKPOINTS,
 }
-# What a row of sums has in place of a run's columns.
-SUM = np.dtype([(name, "i8") for name in ("batches", "records", "size_in_bytes", "stamp_before_start", "stamp_after")])
+# What a row of sums has in place of the columns of open data.
+SUM = np.dtype(
+    [
+        (name, "i8")
+        for name in ("batches", "records", "size_in_bytes", "broker_timestamp_before_start", "broker_timestamp_after")
+    ]
+)
 FILES_AT_ONCE = 256
 
 
@@ -94,13 +106,22 @@ class EvidenceRows:
             return
         self._files.append(file)
         whole = np.array(
-            [(sums.batches, sums.records, sums.size_in_bytes, sums.stamp_latest, sums.stamp_earliest)], SUM
+            [
+                (
+                    sums.batches,
+                    sums.records,
+                    sums.size_in_bytes,
+                    sums.latest_broker_timestamp,
+                    sums.earliest_broker_timestamp,
+                )
+            ],
+            SUM,
         )
         kinds = {
             SUMS: whole,
-            RUNS: sums.runs(),
+            OPEN_DATA: sums.open_data(),
             MARKERS_OF_FILE: sums.markers(),
-            ANCHORS: sums.anchors(),
+            NAMED_OFFSETS: sums.named_offsets(),
             PRODUCERS: sums.producers(),
         }
         for fact, rows in kinds.items():
@@ -119,9 +140,9 @@ class EvidenceRows:
             yield pa.RecordBatch.from_pylist(self._rows, arrow_schema(EvidenceRow))
         for fact, found in self._found.items():
             places = np.repeat([file for file, _, _ in found], [len(rows) for _, _, rows in found])
-            parts = np.repeat([part for _, part, _ in found], [len(rows) for _, _, rows in found])
+            file_starts = np.repeat([start for _, start, _ in found], [len(rows) for _, _, rows in found])
             columns = _COLUMNS[fact](np.concatenate([rows for _, _, rows in found]))
-            yield _batch(fact, self._files, places, columns | {"part": parts})
+            yield _batch(fact, self._files, places, columns | {"file_start": file_starts})
         self.__init__()  # type: ignore[misc]
 
 
@@ -157,15 +178,15 @@ def _known(values: Numbers, nothing: int) -> pa.Array:
 
 def _of_sums(rows: Numbers) -> dict[str, Any]:
     return {name: rows[name] for name in ("batches", "records", "size_in_bytes")} | {
-        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
-        "stamp_after": _known(rows["stamp_after"], LATEST),
+        "broker_timestamp_before_start": _known(rows["broker_timestamp_before_start"], EARLIEST),
+        "broker_timestamp_after": _known(rows["broker_timestamp_after"], LATEST),
     }
 
 
-def _of_runs(rows: Numbers) -> dict[str, Any]:
+def _of_open_data(rows: Numbers) -> dict[str, Any]:
     return {
         name: rows[name] if column.null is None else _known(rows[name], column.null)
-        for name, column in open_tail.COLUMNS.items()
+        for name, column in open_data.COLUMNS.items()
     } | {"records": pa.array(rows["records"], mask=rows["lacks_records"])}
 
 
@@ -179,10 +200,10 @@ def _of_markers(rows: Numbers) -> dict[str, Any]:
     }
 
 
-def _of_anchors(rows: Numbers) -> dict[str, Any]:
+def _of_named_offsets(rows: Numbers) -> dict[str, Any]:
     return {name: rows[name] for name in ("start_offset", "records_before", "bytes_before")} | {
-        "stamp_before_start": _known(rows["stamp_before_start"], EARLIEST),
-        "stamp_after": _known(rows["stamp_after"], LATEST),
+        "broker_timestamp_before_start": _known(rows["broker_timestamp_before_start"], EARLIEST),
+        "broker_timestamp_after": _known(rows["broker_timestamp_after"], LATEST),
     }
 
 
@@ -201,8 +222,8 @@ def _of_producers(rows: Numbers) -> dict[str, Any]:
 
 _COLUMNS: dict[str, Callable[[Numbers], dict[str, Any]]] = {
     SUMS: _of_sums,
-    RUNS: _of_runs,
+    OPEN_DATA: _of_open_data,
     MARKERS_OF_FILE: _of_markers,
-    ANCHORS: _of_anchors,
+    NAMED_OFFSETS: _of_named_offsets,
     PRODUCERS: _of_producers,
 }

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from txnlog.report.explain import Event, Story, Told
+from txnlog.report.explanations import Event, Explanation, Explanations
 from txnlog.report.fitted import ACTION_STYLES
 from txnlog.report.output import plain, printable
 
@@ -15,47 +15,47 @@ INDENT = 2
 
 
 class Paragraph(NamedTuple):
-    """A paragraph of the story, wrapped on a terminal."""
+    """A paragraph of the explanation, wrapped on a terminal."""
 
     text: str
     indent: int = INDENT
     style: str = ""
 
 
-def rendered(told: Told, form: str, width: int | None = None) -> str:
-    """The stories as `table` (text, wrapped to `width` columns of a terminal) or `json`."""
+def rendered(found: Explanations, form: str, width: int | None = None) -> str:
+    """The explanations as `table` (text, wrapped to `width` columns of a terminal) or `json`."""
     if form == "json":
-        return json.dumps([_as_json(story) for story in told.stories], indent=2) + "\n"
-    if not told.stories:
-        return f"nothing is open there as of {printable(', '.join(told.as_of))}\n"
-    return "\n".join(_text(list(_paragraphs(story)), width) for story in told.stories)
+        return json.dumps([_as_json(explanation) for explanation in found.of_transactions], indent=2) + "\n"
+    if not found.of_transactions:
+        return f"nothing is open there as of {printable(', '.join(found.as_of))}\n"
+    return "\n".join(_text(list(_paragraphs(explanation)), width) for explanation in found.of_transactions)
 
 
-def _as_json(story: Story) -> dict[str, Any]:
-    transaction = {name: plain(value) for name, value in story.transaction.items()}
-    rest = story._asdict() | {"events": [event._asdict() for event in story.events]}
+def _as_json(explanation: Explanation) -> dict[str, Any]:
+    transaction = {name: plain(value) for name, value in explanation.transaction.items()}
+    rest = explanation._asdict() | {"events": [event._asdict() for event in explanation.events]}
     return rest | {"transaction": transaction}
 
 
-def _paragraphs(story: Story) -> Iterator[Paragraph]:
-    row = story.transaction
+def _paragraphs(explanation: Explanation) -> Iterator[Paragraph]:
+    row = explanation.transaction
     title = f"{row['topic']}-{row['partition']} in cluster {row['cluster']}: open from offset {row['start_offset']}"
     yield Paragraph(title, 0, "bold")
-    yield from _part("Who wrote it", story.who)
+    yield from _part("Who wrote it", explanation.who)
     yield Paragraph("What happened", 0, "bold")
-    for event in story.events:
+    for event in explanation.events:
         yield from _event(event)
-    yield from _part("Why it is open", story.why)
-    if story.rests_on:
+    yield from _part("Why it is open", explanation.why)
+    if explanation.rests_on:
         yield Paragraph("Proofs", 0, "bold")
-    for proof in story.rests_on:
+    for proof in explanation.rests_on:
         yield Paragraph(proof)
     yield Paragraph(f"What to do: {row['action']}", 0, ACTION_STYLES.get(row["action"], "bold"))
-    yield Paragraph(story.action)
-    if story.command is not None:
-        yield Paragraph(story.command)
-    yield from _part("What it holds back", story.held_back)
-    yield from _part("What prevents it", story.prevention)
+    yield Paragraph(explanation.action)
+    if explanation.command is not None:
+        yield Paragraph(explanation.command)
+    yield from _part("What it holds back", explanation.held_back)
+    yield from _part("What prevents it", explanation.prevention)
 
 
 def _part(heading: str, text: str) -> Iterator[Paragraph]:

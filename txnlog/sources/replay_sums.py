@@ -3,7 +3,7 @@
 Replay needs only the data after each producer's last marker, how much of it there is, and what brokers'
 clocks say around it. So one row a producer id says as much as all the batches do, and sums of segments can be summed
 again: a log of millions of batches reaches Spark as a few rows. Of a clock only the latest time before a place and
-the earliest behind it count.
+the earliest after it count.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
-from txnlog.sources.kept_of_producers import PRODUCER, emptied, in_order_of_ids, known_producers, told
-from txnlog.sources.open_tail import TAIL, joined, tails
+from txnlog.sources.open_data import OPEN_DATA, joined, open_data_of
+from txnlog.sources.producer_entries import PRODUCER, emptied, entries_of, in_order_of_ids, known_producers
 
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17
@@ -31,28 +31,28 @@ MARKER = np.dtype(
         ("commits", "i8"),
     ]
 )
-ANCHOR = np.dtype(
+NAMED_OFFSET = np.dtype(
     [
         ("start_offset", "i8"),
         ("records_before", "i8"),
         ("bytes_before", "i8"),
-        ("stamp_before_start", "i8"),
-        ("stamp_after", "i8"),
+        ("broker_timestamp_before_start", "i8"),
+        ("broker_timestamp_after", "i8"),
         ("known_to", "i8"),
     ]
 )
 
 
 class Sums:
-    """The sums over one file. `anchors` are offsets, in order, of which it must be known what lies before them."""
+    """The sums over one file. `named_offsets`: offsets for which it must be known what lies before them."""
 
-    def __init__(self, anchors: Sequence[int] = ()) -> None:
+    def __init__(self, named_offsets: Sequence[int] = ()) -> None:
         self.first_offset: int | None = None
         self.batches = 0
         self._totals = Totals()
-        self._anchors_ahead = sorted(set(anchors), reverse=True)
-        self._anchors: list[Numbers] = []
-        self._runs: list[Numbers] = []
+        self._offsets_ahead = sorted(set(named_offsets), reverse=True)
+        self._named_offsets: list[Numbers] = []
+        self._open_data: list[Numbers] = []
         self._markers: list[Numbers] = []
         self._producers: list[Numbers] = []
         self._waiting, self._limit = 0, WAITING
@@ -66,15 +66,15 @@ class Sums:
             self.first_offset = int(batches.base_offset[0])
         found, piece = grouped(batches, self._totals), len(self._earliest_of_piece)
         self._earliest_of_piece.append(found.around.earliest)
-        self._pass_anchors(batches, found.around)
-        for kept, rows in (
+        self._pass_named_offsets(batches, found.around)
+        for waiting, rows in (
             (self._markers, _markers(batches, found.ended, found.commits, self.batches)),
-            (self._runs, tails(batches, found.tail, found.around, self.batches, piece + 1)),
+            (self._open_data, open_data_of(batches, found.open_data, found.around, self.batches, piece + 1)),
             (self._producers, emptied(found.emptied, self.batches)),
-            (self._producers, told(batches, found.says, self.batches)),
+            (self._producers, entries_of(batches, found.shown, self.batches)),
         ):
             if len(rows):
-                kept.append(rows)
+                waiting.append(rows)
                 self._waiting += len(rows)
         if self._waiting > self._limit:
             self._sum_up()
@@ -93,19 +93,19 @@ class Sums:
         return self._totals.size_in_bytes
 
     @property
-    def stamp_latest(self) -> int:
+    def latest_broker_timestamp(self) -> int:
         """The latest time by a broker's clock."""
-        return self._totals.stamp_latest
+        return self._totals.latest_broker_timestamp
 
     @property
-    def stamp_earliest(self) -> int:
+    def earliest_broker_timestamp(self) -> int:
         """The earliest time by a broker's clock."""
         return min(self._earliest_of_piece, default=LATEST)
 
-    def runs(self) -> Numbers:
-        """One `TAIL` per producer id with data of a transaction after its last marker."""
+    def open_data(self) -> Numbers:
+        """One `OPEN_DATA` per producer id with data of a transaction after its last marker."""
         self._sum_up()
-        return np.concatenate(self._runs) if self._runs else np.zeros(0, TAIL)
+        return np.concatenate(self._open_data) if self._open_data else np.zeros(0, OPEN_DATA)
 
     def markers(self) -> Numbers:
         """The last `MARKER` of each producer id. `commits`: COMMITs that closed data which was added with them."""
@@ -117,27 +117,27 @@ class Sums:
         self._sum_up()
         return np.concatenate(self._producers) if self._producers else np.zeros(0, PRODUCER)
 
-    def anchors(self) -> Numbers:
-        """One `ANCHOR` for each of the offsets that lie within the file."""
-        found = np.concatenate(self._anchors) if self._anchors else np.zeros(0, ANCHOR)
+    def named_offsets(self) -> Numbers:
+        """One `NAMED_OFFSET` for each of the offsets that lie within the file."""
+        found = np.concatenate(self._named_offsets) if self._named_offsets else np.zeros(0, NAMED_OFFSET)
         self._look_ahead(found)
         return found
 
-    def _pass_anchors(self, batches: Batches, around: Around) -> None:
+    def _pass_named_offsets(self, batches: Batches, around: Around) -> None:
         last = int(batches.last_offset.max())
         passed = []
-        while self._anchors_ahead and self._anchors_ahead[-1] <= last:
-            passed.append(self._anchors_ahead.pop())
+        while self._offsets_ahead and self._offsets_ahead[-1] <= last:
+            passed.append(self._offsets_ahead.pop())
         if not passed:
             return
-        rows = np.zeros(len(passed), ANCHOR)
+        rows = np.zeros(len(passed), NAMED_OFFSET)
         rows["start_offset"] = passed
         held = np.searchsorted(batches.last_offset, passed, "left")
         rows["records_before"], rows["bytes_before"] = around.records[held], around.sizes[held]
-        rows["stamp_before_start"] = around.before[np.searchsorted(batches.base_offset, passed, "left")]
-        rows["stamp_after"] = around.after[np.searchsorted(batches.base_offset, passed, "right")]
+        rows["broker_timestamp_before_start"] = around.before[np.searchsorted(batches.base_offset, passed, "left")]
+        rows["broker_timestamp_after"] = around.after[np.searchsorted(batches.base_offset, passed, "right")]
         rows["known_to"] = len(self._earliest_of_piece)
-        self._anchors.append(rows)
+        self._named_offsets.append(rows)
 
     def _sum_up(self) -> None:
         """One row a producer id in place of all that wait."""
@@ -148,19 +148,19 @@ class Sums:
             markers = markers[np.append(starts[1:], len(markers)) - 1]
             markers["commits"] = commits
             self._markers = [markers]
-        if self._runs:
-            runs = np.concatenate(self._runs)
-            self._look_ahead(runs)
-            self._runs = [joined(in_order_of_ids(_still_open(runs, self._markers)))]
+        if self._open_data:
+            open_data = np.concatenate(self._open_data)
+            self._look_ahead(open_data)
+            self._open_data = [joined(in_order_of_ids(_still_open(open_data, self._markers)))]
         if len(self._producers) > 1:
             self._producers = [known_producers(np.concatenate(self._producers))]
-        self._waiting = sum(map(len, (*self._markers, *self._runs, *self._producers)))
+        self._waiting = sum(map(len, (*self._markers, *self._open_data, *self._producers)))
 
     def _look_ahead(self, rows: Numbers) -> None:
-        """Bring `stamp_after` up to the pieces that came later."""
+        """Bring `broker_timestamp_after` up to the pieces that came later."""
         earliest = np.array([*self._earliest_of_piece, LATEST], np.int64)
         later = np.minimum.accumulate(earliest[::-1])[::-1]
-        rows["stamp_after"] = np.minimum(rows["stamp_after"], later[rows["known_to"]])
+        rows["broker_timestamp_after"] = np.minimum(rows["broker_timestamp_after"], later[rows["known_to"]])
         rows["known_to"] = len(self._earliest_of_piece)
 
 
@@ -175,14 +175,16 @@ def _markers(batches: Batches, chosen: Numbers, commits: Numbers, before: int) -
     return rows
 
 
-def _still_open(runs: Numbers, markers: list[Numbers]) -> Numbers:
-    """The runs that no later marker of their producer id has ended; the markers stand in the order of their ids."""
+def _still_open(open_data: Numbers, markers: list[Numbers]) -> Numbers:
+    """The data that no later marker of its producer id has ended; the markers are in the order of their ids."""
     if not markers or not len(markers[0]):
-        return runs
+        return open_data
     (known,) = markers
-    places = np.searchsorted(known["producer_id"], runs["producer_id"])
+    places = np.searchsorted(known["producer_id"], open_data["producer_id"])
     places = np.minimum(places, len(known) - 1)
-    ended = (known["producer_id"][places] == runs["producer_id"]) & (known["sequence"][places] > runs["sequence"])
+    ended = (known["producer_id"][places] == open_data["producer_id"]) & (
+        known["sequence"][places] > open_data["sequence"]
+    )
     is_open: Numbers = ~ended
-    still: Numbers = runs[is_open]
+    still: Numbers = open_data[is_open]
     return still

@@ -1,4 +1,4 @@
-"""What a broker keeps of each producer id (`ProducerStateEntry`): of the batches of a piece, and of several pieces."""
+"""What a broker keeps of each producer id (`ProducerStateEntry`): of some batches, and of a whole file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRODUCER = np.dtype(
 
 
 def in_order_of_ids(rows: Numbers) -> Numbers:
-    """Rows of one or more pieces, in the order of their ids: of one id they are in their order already."""
+    """Rows in the order of their ids; those of one id stay in their order."""
     return rows[np.argsort(rows["producer_id"], kind="stable")]
 
 
@@ -35,8 +35,8 @@ def emptied(ids: Numbers, before: int) -> Numbers:
     return rows
 
 
-def told(batches: Batches, found: dict[str, Numbers], before: int) -> Numbers:
-    """What a piece says of each producer id (`Grouped.says`); `before` batches of the file come before it."""
+def entries_of(batches: Batches, found: dict[str, Numbers], before: int) -> Numbers:
+    """What some batches show of each producer id (`Grouped.shown`); `before` batches of the file come before it."""
     first, last, data, marked = (found[name] for name in ("first", "last", "data", "marked"))
     rows = np.zeros(len(first), PRODUCER)
     rows["producer_id"], rows["sequence"], rows["is_known"] = found["producer_id"], first + before, True
@@ -56,7 +56,7 @@ def _not_among(ids: Numbers, others: Numbers) -> Numbers:
 
 
 def known_producers(rows: Numbers) -> Numbers:
-    """One row for each producer id, where several pieces of the file say something of it."""
+    """One row for each producer id, of rows that follow one another."""
     known = in_order_of_ids(rows[rows["is_known"]])
     only_emptied = _not_among(np.unique(rows["producer_id"][~rows["is_known"]]), known["producer_id"])
     others = np.zeros(len(only_emptied), PRODUCER)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator import births, current_states, histories, listings, producer_ids
-from txnlog.detection.copies import COPY, PARTITION
+from txnlog.detection.coordinator_records import producer_ids
+from txnlog.detection.coordinator_transactions import births, current_states, histories, listings
 from txnlog.detection.replicas import last_elsewhere
-from txnlog.detection.times import within_calendar
+from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
 # What holds for the id's coordinator, or for all together where nobody knows whose the producer id is.
@@ -114,7 +115,7 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     )
 
 
-def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
+def with_pending(transactions: DataFrame, sums: DataFrame, copies: DataFrame, clock_skew_ms: int) -> DataFrame:
     """Add `pending_partitions`: where a Prepare* transaction still owes its marker, as far as the dump shows.
 
     Listed are all its partitions; those with a marker of the producer id since are done.
@@ -129,16 +130,16 @@ def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, cl
         )
     )
     markers = (
-        runs.where("fact = 'marker'")
+        sums.where("fact = 'marker'")
         .join(copies, [*COPY], "left_semi")
         .selectExpr(
             *PARTITION,
             "producer_id",
-            "producer_epoch AS stamp_epoch",
-            f"{within_calendar('last_timestamp')} AS stamp",
+            "producer_epoch AS marker_epoch",
+            f"{within_calendar('last_timestamp')} AS marked_at",
         )
     )
-    is_done = f"stamp_epoch >= producer_epoch AND stamp >= last_update_timestamp - {clock_skew_ms}"
+    is_done = f"marker_epoch >= producer_epoch AND marked_at >= last_update_timestamp - {clock_skew_ms}"
     partitions = summed(
         listed.join(markers, ["cluster", "topic", "partition", "producer_id"], "left"),
         ("cluster", "transactional_id", "topic", "partition"),
@@ -150,18 +151,6 @@ def with_pending(transactions: DataFrame, runs: DataFrame, copies: DataFrame, cl
         "sort_array(collect_set(concat_ws('-', topic, partition))) AS pending_partitions",
     )
     return transactions.join(pending, ["cluster", "transactional_id"], "left")
-
-
-def with_index(transactions: DataFrame, aborted: DataFrame, copies: DataFrame) -> DataFrame:
-    """Add `index_aborts`: whether the transaction index of the chosen copy says that this transaction was aborted."""
-    key = ["cluster", "topic", "partition", "producer_id", "start_offset"]
-    entries = (
-        aborted.join(copies, [*COPY], "left_semi")
-        .selectExpr("cluster", "topic", "partition", "producer_id", "first_offset AS start_offset")
-        .dropDuplicates()
-        .selectExpr("*", "true AS index_aborts")
-    )
-    return transactions.join(entries, key, "left")
 
 
 def with_remembered(transactions: DataFrame, remembered: DataFrame | None) -> DataFrame:

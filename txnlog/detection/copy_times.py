@@ -6,9 +6,8 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import IS_COORDINATOR
-from txnlog.times import LATEST_MS
+from txnlog.keys import LOG_DIR
 
-LOG_DIR = ("cluster", "broker", "log_dir")
 # A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
 _FILE_TIME = "if(NOT coalesce(is_text, false) AND unix_millis(modified) > 0, unix_millis(modified), NULL)"
 _OF_BROKER = "OVER (PARTITION BY cluster, broker)"
@@ -29,36 +28,37 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     end of the copy are not known, the window reaches `slack_ms` beyond the one time that is. `coordinator_from`: copies
     of coordinators in it were begun no earlier than that, as far as anything says so.
     """
-    given = "NULL" if as_of is None else f"{as_of}"
     is_stated = "copy_started IS NOT NULL" if as_of is None else "true"
-    return (
-        log_dirs.transform(_with_evidence, files)
-        .selectExpr(
-            *LOG_DIR,
-            "copy_started",
-            "broker_timestamp",
-            "coordinator_timestamp",
-            "greatest(broker_timestamp, file_timestamp) AS evidence",
-            # All files of a copy that was fetched later, without its files' times, are later than its brokers' stamps.
-            "if(earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp), file_timestamp, NULL)"
-            " AS kept_timestamp",
-            f"coalesce(CAST({given} AS bigint), copy_started, greatest(broker_timestamp, kept_timestamp)) AS as_of",
-            f"if(CAST({given} AS bigint) IS NULL, copy_ended, NULL) AS ended",
-        )
-        .selectExpr(
-            *LOG_DIR,
-            "as_of",
-            "least(as_of, evidence) AS shown_as_of",
-            f"{_source(as_of)} AS as_of_source",
-            # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as what somebody says of
-            # it, the copy is of another time. Files that were unpacked since say nothing of that.
-            f"as_of <= greatest(broker_timestamp, kept_timestamp) + {slack_ms} AS as_of_is_plausible",
-            f"if(ended IS NULL, as_of - {slack_ms}, as_of) AS copy_from",
-            # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
-            f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
-            # Where nobody says when it began, a copy of coordinators is proved to be no later than what stands in them.
-            f"if({is_stated}, copy_from, least(copy_from, coalesce(coordinator_timestamp, 0))) AS coordinator_from",
-        )
+    return _with_as_of(log_dirs.transform(_with_evidence, files), as_of).selectExpr(
+        *LOG_DIR,
+        "as_of",
+        "least(as_of, evidence) AS shown_as_of",
+        f"{_source(as_of)} AS as_of_source",
+        # Brokers write checkpoints every minute: where nothing in a copy is nearly as late as its stated time, the copy
+        # is of another time. Files that were unpacked since do not show that.
+        f"as_of <= greatest(broker_timestamp, kept_timestamp) + {slack_ms} AS as_of_is_plausible",
+        f"if(ended IS NULL, as_of - {slack_ms}, as_of) AS copy_from",
+        # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
+        f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
+        # Without a stated start, a copy of coordinators is proved to be no later than the records in it.
+        f"if({is_stated}, copy_from, least(copy_from, coalesce(coordinator_timestamp, 0))) AS coordinator_from",
+    )
+
+
+def _with_as_of(log_dirs: DataFrame, as_of: int | None) -> DataFrame:
+    """The as-of and the end of each copy as they are stated, or as the latest time in the copy shows."""
+    given = "NULL" if as_of is None else f"{as_of}"
+    return log_dirs.selectExpr(
+        *LOG_DIR,
+        "copy_started",
+        "broker_timestamp",
+        "coordinator_timestamp",
+        "greatest(broker_timestamp, file_timestamp) AS evidence",
+        # If the copy was fetched later without its files' times, all of them are later than its brokers' timestamps.
+        "if(earliest_file_timestamp <= coalesce(broker_timestamp, earliest_file_timestamp), file_timestamp, NULL)"
+        " AS kept_timestamp",
+        f"coalesce(CAST({given} AS bigint), copy_started, greatest(broker_timestamp, kept_timestamp)) AS as_of",
+        f"if(CAST({given} AS bigint) IS NULL, copy_ended, NULL) AS ended",
     )
 
 
@@ -96,8 +96,3 @@ def _source(as_of: int | None) -> str:
         " WHEN coalesce(broker_timestamp, 0) >= coalesce(kept_timestamp, 0) THEN 'latest broker timestamp'"
         " ELSE 'latest file time' END"
     )
-
-
-def within_calendar(name: str) -> str:
-    """A column of ms since 1970 as SQL; null outside the years 1970 to 9999."""
-    return f"if({name} BETWEEN 0 AND {LATEST_MS}, {name}, NULL)"

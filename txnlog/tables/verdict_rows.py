@@ -1,22 +1,13 @@
-"""The rows of the Delta tables. Each column is declared here once; schemas, comments and docs are derived."""
+"""Rows of the Delta tables about one open transaction: verdict, abort candidate, the live cluster's answer.
+
+Each column is declared here once; schemas, comments and docs are derived.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, get_type_hints
+from typing import Annotated, NamedTuple
 
-from txnlog.format.structure import (
-    BOOLEAN,
-    INT16,
-    INT32,
-    INT64,
-    STEP_SECONDS,
-    TEXT,
-    TEXTS,
-    TIMESTAMP,
-    TOPIC_PARTITIONS,
-    UINT32,
-)
-from txnlog.sources.rows import DumpFileRow
+from txnlog.format.structure import BOOLEAN, INT16, INT32, INT64, TEXT, TEXTS, TIMESTAMP, UINT32
 
 
 class OpenTransactionRow(NamedTuple):
@@ -154,103 +145,3 @@ class VerificationRow(NamedTuple):
     last_stable_offset: Annotated[int | None, INT64, "Last stable offset: where read_committed consumers stop."]
     high_watermark: Annotated[int | None, INT64, "High watermark: where read_uncommitted consumers stop."]
     as_of: Annotated[object, TIMESTAMP, "As-of of the candidate when it was verified."]
-
-
-class RunRow(NamedTuple):
-    """One run over one cluster."""
-
-    run_id: Annotated[str, TEXT, "Random id of the run."]
-    cluster: Annotated[str, TEXT, "Cluster of the dump."]
-    dump: Annotated[str, TEXT, "Folder or address that was read."]
-    txnlog_version: Annotated[str, TEXT, "Version of txnlog."]
-    options: Annotated[str, TEXT, "Options of the run as JSON."]
-    started_at: Annotated[object, TIMESTAMP, "Start of the run."]
-    finished_at: Annotated[object, TIMESTAMP, "End of the run."]
-    input_digest: Annotated[str, TEXT, "SHA-256 over names, sizes and offsets of all files: equal for equal dumps."]
-    as_of_from: Annotated[object | None, TIMESTAMP, "Earliest as-of of the copies."]
-    as_of_to: Annotated[object | None, TIMESTAMP, "Latest as-of of the copies."]
-    as_of_sources: Annotated[list[str], TEXTS, "Where the as-ofs come from."]
-    files: Annotated[int, INT64, "Files of the dump."]
-    bytes: Annotated[int, INT64, "Their bytes."]
-    bytes_damaged: Annotated[int, INT64, "Bytes that are not what Kafka writes."]
-    partitions: Annotated[int, INT64, "Topic partitions in the dump."]
-    coordinator_partitions: Annotated[int, INT32, "Partitions of __transaction_state; 0 if neither stated nor proved."]
-    coordinator_partitions_missing: Annotated[int, INT32, "How many of them are missing from the dump."]
-    open_transactions: Annotated[int, INT64, "Open transactions."]
-    late_transactions: Annotated[int, INT64, "Those that are late, or whose age is unknown."]
-    abort_candidates: Annotated[int, INT64, "Those with the action ABORT."]
-    undetermined: Annotated[int, INT64, "Those with the action UNDETERMINED."]
-    partitions_with_late_transactions: Annotated[int, INT64, "Kafka's PartitionsWithLateTransactionsCount."]
-    longest_open_ms: Annotated[int | None, INT64, "Age of the oldest open transaction, ms."]
-    step_seconds: Annotated[dict[str, float], STEP_SECONDS, "Seconds each step of the job took."]
-    cluster_id: Annotated[str | None, TEXT, "Cluster id, if meta.properties has it."]
-
-
-class TransactionalIdRow(NamedTuple):
-    """The owner of a producer id, kept forever: coordinators forget an idle id after a week."""
-
-    cluster: Annotated[str, TEXT, "Cluster."]
-    producer_id: Annotated[int, INT64, "Producer id."]
-    transactional_id: Annotated[str, TEXT, "Transactional id that claims it in some dump."]
-    coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
-    known_since: Annotated[object | None, TIMESTAMP, "Earliest coordinator record that names it, when first seen."]
-
-
-class CoordinatorStateRow(NamedTuple):
-    """The last coordinator record of a transactional id in the latest dump."""
-
-    cluster: Annotated[str, TEXT, "Cluster of the dump."]
-    transactional_id: Annotated[str, TEXT, "Transactional id; removed once its coordinator no longer has it."]
-    coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state that owns the id."]
-    broker: Annotated[str, TEXT, "Broker whose copy of that partition was used."]
-    coordinator_epoch: Annotated[int, INT32, "Epoch of the coordinator that wrote the record."]
-    state: Annotated[str, TEXT, "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort."]
-    producer_id: Annotated[int, INT64, "Producer id."]
-    producer_epoch: Annotated[int, INT16, "Its epoch."]
-    previous_producer_id: Annotated[int | None, INT64, "Previous producer id; null if not set."]
-    next_producer_id: Annotated[int | None, INT64, "Producer id after this transaction; null if not set."]
-    next_producer_epoch: Annotated[int | None, INT16, "Epoch after this transaction; null if not set."]
-    client_transaction_version: Annotated[int | None, INT16, "2 where each transaction has its own epoch (KIP-890)."]
-    timeout_ms: Annotated[int, INT32, "The id's own timeout, ms; 2147483647 in two-phase commit."]
-    topic_partitions: Annotated[list[tuple[str, int]] | None, TOPIC_PARTITIONS, "Partitions added; null if none."]
-    last_update_timestamp: Annotated[object | None, TIMESTAMP, "When the coordinator wrote the record."]
-    start_timestamp: Annotated[object | None, TIMESTAMP, "Start of its last transaction; null if there was none."]
-    is_certain: Annotated[bool, BOOLEAN, "Whether no damage or gap in the copy can hide a later record."]
-    offset: Annotated[int, INT64, "Offset of the record in __transaction_state."]
-    file: Annotated[str, TEXT, "Its file."]
-    position: Annotated[int, INT64, "Byte at which its batch starts."]
-    as_of: Annotated[object, TIMESTAMP, "When the coordinator's partition was copied; durations count to it."]
-
-
-class ProducerStateRow(NamedTuple):
-    """A broker's state of a producer id in a partition (`ProducerStateEntry`), by the latest dump."""
-
-    cluster: Annotated[str, TEXT, "Cluster of the dump."]
-    topic: Annotated[str, TEXT, "Topic."]
-    partition: Annotated[int, INT32, "Partition."]
-    producer_id: Annotated[int, INT64, "Producer id."]
-    producer_epoch: Annotated[int, INT16, "Epoch of its last batch or marker."]
-    coordinator_epoch: Annotated[int, INT32, "Coordinator epoch of its last marker; -1 none."]
-    last_sequence: Annotated[int, INT32, "Sequence number of its last record in this epoch; -1 none."]
-    last_timestamp: Annotated[object | None, TIMESTAMP, "Time of its last batch or marker."]
-    current_txn_start_offset: Annotated[int | None, INT64, "Start offset of its open transaction; null if none."]
-    broker: Annotated[str, TEXT, "Broker whose copy of the partition was used."]
-    as_of: Annotated[
-        object, TIMESTAMP, "When the partition was copied; brokers forget an idle producer id after a day."
-    ]
-
-
-# The rows of the dump's inventory, with the as-of that tells the runs apart.
-DumpFileTableRow = type(
-    "DumpFileTableRow",
-    (),
-    {
-        "__doc__": "One file of one dump.",
-        "__annotations__": {
-            **get_type_hints(DumpFileRow, include_extras=True),
-            "as_of": Annotated[object, TIMESTAMP, "When the copy was taken."],
-            "copy_chosen": Annotated[bool, BOOLEAN, "Whether this copy of the partition was used."],
-            "chosen_because": Annotated[str | None, TEXT, "Why it was used."],
-        },
-    },
-)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txnlog.sources import runs
+from txnlog.sources import replay_sums
 from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
-from txnlog.sources.runs import Sums
+from txnlog.sources.replay_sums import Sums
 from txnlog.times import LATEST_MS
 
 TIMES = st.one_of(st.integers(0, 50), st.sampled_from([-1, LATEST_MS, LATEST_MS + 1]))
@@ -25,7 +25,7 @@ class One(NamedTuple):
     producer_epoch: int
     marker: int
     is_event: bool
-    is_stamped: bool
+    has_broker_timestamp: bool
     time: int
     first_time: int
     records: int
@@ -82,7 +82,7 @@ def columns(found: list[tuple[int, int, One]]) -> Batches:
         producer_epoch=of("producer_epoch", np.int16),
         first_time=of("first_time"),
         max_timestamp=of("time"),
-        is_log_append_time=of("is_stamped", np.bool_),
+        is_log_append_time=of("has_broker_timestamp", np.bool_),
         records=of("records"),
         size_in_bytes=np.full(len(found), 100, np.int64),
         leader_epoch=np.full(len(found), 4, np.int32),
@@ -92,12 +92,12 @@ def columns(found: list[tuple[int, int, One]]) -> Batches:
         last_sequence=of("sequence", np.int32),
         is_control=(of("marker", np.int8) > NO_MARKER) | of("is_emptied", np.bool_),
         is_event=of("is_event", np.bool_) & ~of("is_emptied", np.bool_),
-        is_stamped=of("is_stamped", np.bool_),
+        has_broker_timestamp=of("has_broker_timestamp", np.bool_),
     )
 
 
-def summed(batches: list[One], cuts: list[int], anchors: list[int]) -> Sums:
-    found, sums = placed(batches), Sums(anchors)
+def summed(batches: list[One], cuts: list[int], named_offsets: list[int]) -> Sums:
+    found, sums = placed(batches), Sums(named_offsets)
     places = sorted({0, len(found), *(cut % (len(found) + 1) for cut in cuts)})
     for start, end in pairwise(places):
         sums.add(columns(found[start:end]))
@@ -106,14 +106,14 @@ def summed(batches: list[One], cuts: list[int], anchors: list[int]) -> Sums:
 
 def stamps(batches: list[One]) -> list[tuple[int, int]]:
     """Offsets and times by a broker's clock."""
-    return [(o, one.time) for o, _, one in placed(batches) if one.is_stamped and 0 <= one.time <= LATEST_MS]
+    return [(o, one.time) for o, _, one in placed(batches) if one.has_broker_timestamp and 0 <= one.time <= LATEST_MS]
 
 
 def latest_before(batches: list[One], offset: int) -> int:
     return max((time for place, time in stamps(batches) if place < offset), default=EARLIEST)
 
 
-def earliest_behind(batches: list[One], offset: int) -> int:
+def earliest_after(batches: list[One], offset: int) -> int:
     return min((time for place, time in stamps(batches) if place > offset), default=LATEST)
 
 
@@ -136,12 +136,12 @@ def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
 
 @pytest.fixture(params=[1, 1 << 17], ids=["summed up at every step", "summed up at the end"], autouse=True)
 def waiting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "WAITING", request.param)
+    monkeypatch.setattr(replay_sums, "WAITING", request.param)
 
 
 @settings(deadline=None, max_examples=300)
 @given(BATCHES, st.lists(st.integers(0, 30), max_size=4))
-def test_a_run_is_what_lies_behind_the_last_marker_of_its_producer_id(batches: list[One], cuts: list[int]) -> None:
+def test_open_data_is_what_follows_the_last_marker_of_its_producer_id(batches: list[One], cuts: list[int]) -> None:
     expected = {}
     for producer_id, found in open_runs(batches).items():
         (start, position, first), (last_offset, _, last) = found[0], found[-1]
@@ -152,22 +152,22 @@ def test_a_run_is_what_lies_behind_the_last_marker_of_its_producer_id(batches: l
             "first_timestamp": first.first_time if 0 <= first.first_time <= LATEST_MS else first.time,
             "first_leader_epoch": 4,
             "first_crc": start + (1 << 31),
-            "stamp_before_start": latest_before(batches, start),
+            "broker_timestamp_before_start": latest_before(batches, start),
             "records_before": before(batches, start)[0],
             "bytes_before": before(batches, start)[1],
             "last_batch_offset": last_offset,
             "last_timestamp": last.time,
             "producer_epoch": last.producer_epoch,
-            "is_log_append_time": last.is_stamped,
-            "stamp_before": latest_before(batches, last_offset),
-            "stamp_after": earliest_behind(batches, last_offset),
+            "is_log_append_time": last.has_broker_timestamp,
+            "broker_timestamp_before": latest_before(batches, last_offset),
+            "broker_timestamp_after": earliest_after(batches, last_offset),
             "lowest_producer_epoch": min(one.producer_epoch for one in ones),
             "batches": len(ones),
             "records": sum(max(one.records, 0) for one in ones),
             "lacks_records": any(one.records < 0 for one in ones),
             "size_in_bytes": 100 * len(ones),
         }
-    rows = summed(batches, cuts, []).runs()
+    rows = summed(batches, cuts, []).open_data()
     assert {
         int(row["producer_id"]): {name: row[name] for name in expected[int(row["producer_id"])]} for row in rows
     } == (expected)
@@ -205,15 +205,17 @@ def test_commits_that_closed_data_are_counted_within_a_piece(batches: list[One],
 
 @settings(deadline=None, max_examples=200)
 @given(BATCHES, st.lists(st.integers(0, 30), max_size=4), st.lists(st.integers(0, 60), max_size=3))
-def test_of_an_anchor_it_is_known_what_lies_around_it(batches: list[One], cuts: list[int], anchors: list[int]) -> None:
+def test_of_a_named_offset_it_is_known_what_lies_around_it(
+    batches: list[One], cuts: list[int], named_offsets: list[int]
+) -> None:
     end = sum(one.offsets for one in batches)
     expected = {
-        anchor: (*before(batches, anchor), latest_before(batches, anchor), earliest_behind(batches, anchor))
-        for anchor in anchors
-        if anchor < end
+        offset: (*before(batches, offset), latest_before(batches, offset), earliest_after(batches, offset))
+        for offset in named_offsets
+        if offset < end
     }
-    names = ("records_before", "bytes_before", "stamp_before_start", "stamp_after")
-    rows = summed(batches, cuts, anchors).anchors()
+    names = ("records_before", "bytes_before", "broker_timestamp_before_start", "broker_timestamp_after")
+    rows = summed(batches, cuts, named_offsets).named_offsets()
     assert {row["start_offset"]: tuple(row[name] for name in names) for row in rows} == expected
 
 
@@ -224,7 +226,10 @@ def test_the_whole_file_is_summed_up(batches: list[One], cuts: list[int]) -> Non
     times = [time for _, time in stamps(batches)]
     assert (sums.records, sums.size_in_bytes) == before(batches, end)
     assert (sums.batches, sums.first_offset) == (len(batches), 0 if batches else None)
-    assert (sums.stamp_latest, sums.stamp_earliest) == (max(times, default=EARLIEST), min(times, default=LATEST))
+    assert (sums.latest_broker_timestamp, sums.earliest_broker_timestamp) == (
+        max(times, default=EARLIEST),
+        min(times, default=LATEST),
+    )
 
 
 def known_producers(batches: list[One]) -> dict[int, dict[str, Any]]:

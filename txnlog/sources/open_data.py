@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of
-from txnlog.times import LATEST_MS
+from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of, within_years
 
 
 class Column(NamedTuple):
@@ -30,13 +29,12 @@ class Column(NamedTuple):
 def _first_time(batches: Batches, _: Around, at: Numbers) -> Numbers:
     """When the first record was written, as far as that is a time: else the largest time of its batch."""
     times = batches.first_time[at]
-    is_time = (times >= 0) & (times <= LATEST_MS)
-    return np.where(is_time, times, batches.max_timestamp[at])
+    return np.where(within_years(times), times, batches.max_timestamp[at])
 
 
 FIRST, LAST = "first", "last"
 # Those of `ReplayRow` and three more: `sequence` is the number of the first batch, `known_to` up to which piece of the
-# file `stamp_after` is known, and `lacks_records` whether a text does not say how many records there are.
+# file `broker_timestamp_after` is known, and `lacks_records` whether a text does not say how many records there are.
 COLUMNS = {
     "producer_id": Column("i8", FIRST, lambda batches, _, at: batches.producer_id[at]),
     "sequence": Column("i8", FIRST, lambda batches, _, at: at),
@@ -45,15 +43,15 @@ COLUMNS = {
     "first_timestamp": Column("i8", FIRST, _first_time, NONE),
     "first_leader_epoch": Column("i4", FIRST, lambda batches, _, at: batches.leader_epoch[at], -1),
     "first_crc": Column("i8", FIRST, lambda batches, _, at: batches.crc[at], -1),
-    "stamp_before_start": Column("i8", FIRST, lambda _, around, at: around.before[at], EARLIEST),
+    "broker_timestamp_before_start": Column("i8", FIRST, lambda _, around, at: around.before[at], EARLIEST),
     "records_before": Column("i8", FIRST, lambda _, around, at: around.records[at]),
     "bytes_before": Column("i8", FIRST, lambda _, around, at: around.sizes[at]),
     "last_batch_offset": Column("i8", LAST, lambda batches, _, at: batches.base_offset[at]),
     "last_timestamp": Column("i8", LAST, lambda batches, _, at: batches.max_timestamp[at]),
     "producer_epoch": Column("i2", LAST, lambda batches, _, at: batches.producer_epoch[at]),
     "is_log_append_time": Column("?", LAST, lambda batches, _, at: batches.is_log_append_time[at]),
-    "stamp_before": Column("i8", LAST, lambda _, around, at: around.before[at], EARLIEST),
-    "stamp_after": Column("i8", LAST, lambda _, around, at: around.after[at + 1], LATEST),
+    "broker_timestamp_before": Column("i8", LAST, lambda _, around, at: around.before[at], EARLIEST),
+    "broker_timestamp_after": Column("i8", LAST, lambda _, around, at: around.after[at + 1], LATEST),
     "known_to": Column("i8", LAST, lambda batches, _, at: np.zeros(len(at))),
     "lowest_producer_epoch": Column("i2", np.minimum, lambda batches, _, at: batches.producer_epoch[at]),
     "batches": Column("i8", np.add, lambda batches, _, at: np.ones(len(at), np.int64)),
@@ -61,10 +59,10 @@ COLUMNS = {
     "lacks_records": Column("?", np.logical_or, lambda batches, _, at: batches.records[at] < 0),
     "size_in_bytes": Column("i8", np.add, lambda batches, _, at: batches.size_in_bytes[at].astype(np.int64)),
 }
-TAIL = np.dtype([(name, column.kind) for name, column in COLUMNS.items()])
+OPEN_DATA = np.dtype([(name, column.kind) for name, column in COLUMNS.items()])
 
 
-def tails(batches: Batches, chosen: Numbers, around: Around, before: int, piece: int) -> Numbers:
+def open_data_of(batches: Batches, chosen: Numbers, around: Around, before: int, piece: int) -> Numbers:
     """A row for each producer id of the `chosen` batches (indexes), which stand in the order of their ids.
 
     `before` batches of the file come before these; what follows them is known up to the end of `piece`.
@@ -83,7 +81,7 @@ def joined(rows: Numbers) -> Numbers:
 def _joined(ids: Numbers, values: Callable[[str, Any], Numbers]) -> Numbers:
     """One row for each id; `values` gives those of a column at some places."""
     starts = starts_of(ids)
-    found = np.zeros(len(starts), TAIL)
+    found = np.zeros(len(starts), OPEN_DATA)
     if not len(ids):
         return found
     places = {FIRST: starts, LAST: np.append(starts[1:], len(ids)) - 1}

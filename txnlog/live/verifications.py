@@ -10,7 +10,7 @@ from typing import Any
 
 from txnlog.errors import ClusterError
 from txnlog.live.cluster import Ends, LiveCluster, Place, Topic
-from txnlog.tables.rows import VerificationRow
+from txnlog.tables.verdict_rows import VerificationRow
 
 Row = dict[str, Any]
 
@@ -26,7 +26,7 @@ class Status(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Answer:
     """The cluster's answer about a candidate's partition; `trouble` is why it is incomplete."""
 
     topic_id: str | None = None
@@ -58,46 +58,48 @@ def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str,
 def verifications(candidates: Sequence[Row], live: LiveCluster, live_id: str) -> list[VerificationRow]:
     """A row of `verifications` for each candidate. The time is that before the first request."""
     asked_at = datetime.now(UTC)
-    seen = _seen(live, {(row["topic"], row["partition"]) for row in candidates})
-    return [_verified(row, seen[row["topic"], row["partition"]], live_id, asked_at) for row in candidates]
+    answers = _answers(live, {(row["topic"], row["partition"]) for row in candidates})
+    return [_verified(row, answers[row["topic"], row["partition"]], live_id, asked_at) for row in candidates]
 
 
-def _seen(live: LiveCluster, places: set[Place]) -> dict[Place, Seen]:
+def _answers(live: LiveCluster, places: set[Place]) -> dict[Place, Answer]:
     topics = live.topics(topic for topic, _ in places)
     first = {place: _of_topic(topics[place[0]], place[1]) for place in places}
-    ends = live.ends({place: seen.leader for place, seen in first.items() if seen.leader is not None})
+    ends = live.ends({place: answer.leader for place, answer in first.items() if answer.leader is not None})
     # Once more: offsets of a topic that was recreated meanwhile say nothing about the earlier topic.
     topics = live.topics(topic for topic, _ in ends)
     return {place: _with_ends(first[place], ends, topics, place) for place in places}
 
 
-def _of_topic(topic: Topic | str | None, partition: int) -> Seen:
+def _of_topic(topic: Topic | str | None, partition: int) -> Answer:
     if topic is None:
-        return Seen(is_gone=True, trouble="the cluster has no such topic")
+        return Answer(is_gone=True, trouble="the cluster has no such topic")
     if isinstance(topic, str):
-        return Seen(trouble=f"the cluster does not describe the topic: {topic}")
+        return Answer(trouble=f"the cluster does not describe the topic: {topic}")
     if partition not in topic.leaders:
-        return Seen(topic.topic_id, is_gone=True, trouble="the topic has no such partition")
+        return Answer(topic.topic_id, is_gone=True, trouble="the topic has no such partition")
     leader = topic.leaders[partition]
-    return Seen(topic.topic_id, leader, trouble=None if leader is not None else "the partition has no leader")
+    return Answer(topic.topic_id, leader, trouble=None if leader is not None else "the partition has no leader")
 
 
 def _with_ends(
-    seen: Seen, ends: Mapping[Place, Ends | str | None], topics: Mapping[str, Topic | str | None], place: Place
-) -> Seen:
+    answer: Answer, ends: Mapping[Place, Ends | str | None], topics: Mapping[str, Topic | str | None], place: Place
+) -> Answer:
     if place not in ends:
-        return seen
+        return answer
     found, again = ends[place], _of_topic(topics[place[0]], place[1])
-    if again.topic_id != seen.topic_id:
-        return again if again.trouble else Seen(again.topic_id, again.leader, trouble="the topic was just recreated")
+    if again.topic_id != answer.topic_id:
+        return again if again.trouble else Answer(again.topic_id, again.leader, trouble="the topic was just recreated")
     if isinstance(found, Ends):
-        return Seen(seen.topic_id, seen.leader, found)
+        return Answer(answer.topic_id, answer.leader, found)
     reason = "it is no longer the leader" if found is None else found
-    return Seen(seen.topic_id, seen.leader, trouble=f"broker {seen.leader}, which leads the partition: {reason}")
+    return Answer(
+        answer.topic_id, answer.leader, trouble=f"broker {answer.leader}, which leads the partition: {reason}"
+    )
 
 
-def _verified(candidate: Row, seen: Seen, live_id: str, asked_at: datetime) -> VerificationRow:
-    status, reason = status_of(candidate, seen)
+def _verified(candidate: Row, answer: Answer, live_id: str, asked_at: datetime) -> VerificationRow:
+    status, reason = status_of(candidate, answer)
     return VerificationRow(
         cluster=candidate["cluster"],
         topic=candidate["topic"],
@@ -108,28 +110,28 @@ def _verified(candidate: Row, seen: Seen, live_id: str, asked_at: datetime) -> V
         status=status,
         reason=reason,
         cluster_id=live_id,
-        topic_id=seen.topic_id,
-        leader=seen.leader,
-        log_start_offset=seen.ends.log_start_offset if seen.ends else None,
-        last_stable_offset=seen.ends.last_stable_offset if seen.ends else None,
-        high_watermark=seen.ends.high_watermark if seen.ends else None,
+        topic_id=answer.topic_id,
+        leader=answer.leader,
+        log_start_offset=answer.ends.log_start_offset if answer.ends else None,
+        last_stable_offset=answer.ends.last_stable_offset if answer.ends else None,
+        high_watermark=answer.ends.high_watermark if answer.ends else None,
         as_of=candidate["as_of"],
     )
 
 
-def status_of(candidate: Row, seen: Seen) -> tuple[Status, str]:
+def status_of(candidate: Row, answer: Answer) -> tuple[Status, str]:
     """Whether the candidate still blocks its partition, and why.
 
     A leader whose log start has passed an open transaction keeps the last stable offset at the log start
     (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
     """
-    if seen.is_gone:
-        return Status.GONE, seen.trouble or ""
-    if None not in (seen.topic_id, candidate["topic_id"]) and seen.topic_id != candidate["topic_id"]:
+    if answer.is_gone:
+        return Status.GONE, answer.trouble or ""
+    if None not in (answer.topic_id, candidate["topic_id"]) and answer.topic_id != candidate["topic_id"]:
         return Status.GONE, "the topic was deleted and recreated: its id has changed"
-    if seen.ends is None:
-        return Status.UNKNOWN, seen.trouble or ""
-    return _by_offsets(candidate["start_offset"], seen.ends)
+    if answer.ends is None:
+        return Status.UNKNOWN, answer.trouble or ""
+    return _by_offsets(candidate["start_offset"], answer.ends)
 
 
 def _by_offsets(start: int, ends: Ends) -> tuple[Status, str]:

@@ -1,0 +1,148 @@
+"""Proofs by `__transaction_state`: no coordinator will end the data, and no transaction that was committed owns it."""
+
+from __future__ import annotations
+
+from txnlog.detection.causes import Cause
+from txnlog.detection.proof import Proof
+
+ONE_OWNER = Proof(
+    "has_one_owner",
+    "NOT is_ambiguous_id",
+    "At most one transactional id claims the producer id.",
+    "`ProducerIdManager`",
+    "make sure that the dump is of one cluster",
+    Cause.AMBIGUOUS_PRODUCER_ID,
+    "concat('several transactional ids claim the producer id: ', array_join(transactional_ids, ', '))",
+)
+COORDINATOR_IS_CERTAIN = Proof(
+    "coordinator_is_certain",
+    "NOT coordinator_is_damaged",
+    "The copy of the id's coordinator partition reaches its high watermark, and nothing in it can hide a later record.",
+    "`TransactionStateManager`, replication-offset-checkpoint",
+    "copy the partition of __transaction_state and replication-offset-checkpoint again",
+    Cause.CORRUPT_INPUT,
+    "if(coordinator_is_text, concat('the kafka-dump-log output of __transaction_state-', coordinator_partition, ' is"
+    " cut short, damaged or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files"
+    " __transaction_state-',"
+    " coordinator_partition, '/*.log'), concat('the copy of __transaction_state-', coordinator_partition,"
+    " ' is damaged, lacks its end, or has no replication-offset-checkpoint that proves its end'))",
+)
+COORDINATOR_IS_NEWER = Proof(
+    "coordinator_is_newer",
+    "is_seen_by_coordinator OR (transactional_id IS NULL AND coordinator_copy_from IS NULL)",
+    "The coordinator was copied after the data was written, by brokers' clocks (by the producer's only if both were"
+    " copied within `clock-skew`), and it knows the epochs that are in the log.",
+    "item 40 of semantics.md",
+    "dump __transaction_state after the partitions; state start and end of each copy in dump.toml; list the folders"
+    " before the copy (listing.tsv)",
+    Cause.SKEW,
+    "'it is not certain that the coordinator was copied after this data was written: dump __transaction_state again'",
+)
+ALL_COORDINATORS = Proof(
+    "all_coordinators_are_there",
+    "is_known OR size(missing_coordinators) = 0",
+    "The producer id has an owner, or every partition of __transaction_state is in the dump, and their number is"
+    " stated or proved by the ids in them.",
+    "`TransactionStateManager.partitionFor`",
+    "copy all partitions of __transaction_state; state transaction_state_partitions in dump.toml",
+    Cause.COVERAGE_GAP,
+    "if(missing_coordinators IS NULL, 'no coordinator in the dump knows the producer id, and nothing says how many"
+    " partitions __transaction_state has: state transaction_state_partitions in dump.toml',"
+    " concat('no coordinator in the dump knows the producer id, but partitions of __transaction_state are missing: ',"
+    " array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', '')))",
+)
+COORDINATORS_ARE_CERTAIN = Proof(
+    "all_coordinators_are_certain",
+    "is_known OR all_coordinators_certain",
+    "The producer id has an owner, or every copy of __transaction_state reaches its log end undamaged.",
+    "`TransactionStateManager`",
+    "copy __transaction_state again",
+    Cause.CORRUPT_INPUT,
+    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged, lacks records, or"
+    " has no replication-offset-checkpoint'",
+)
+NOT_OWNED = Proof(
+    "no_coordinator_will_end_it",
+    "NOT lists_partition",
+    "The coordinator's current transaction of the producer id does not list the partition.",
+    "KIP-664; `TransactionMetadata`",
+    "wait for the coordinator, or dump again",
+    Cause.ONGOING,
+    "concat('the coordinator is in ', current.state, ' and lists this partition')",
+)
+NOT_ENDED_SINCE = Proof(
+    "no_end_since_copy",
+    "NOT is_listed OR marker_came OR ended_before_copy",
+    "The last transaction that listed the partition had ended before the partition was copied.",
+    "item 41 of semantics.md",
+    "dump again",
+    Cause.SKEW,
+    "concat('the coordinator ended it at ', iso_ended, ', while or after this partition was copied: dump again')",
+)
+NO_COMMIT = Proof(
+    "no_commit_can_own_it",
+    "(committed IS NULL OR commit_came) AND NOT is_witnessed",
+    "No known committed transaction that listed the partition can have written the data: the marker of the last one is"
+    " here, or the data is later by a broker's clock or by its producer epoch. If records are missing, no COMMIT marker"
+    " in another partition closed data of the same epoch, either.",
+    "`TransactionMarkerChannelManager`; KIP-890",
+    "dump again, or keep the data",
+    Cause.SKEW,
+    "'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'",
+)
+COMMITS_EXPLAINED = Proof(
+    "commits_are_explained",
+    "coalesce(unexplained_commits, 0) = 0",
+    "Each COMMIT marker of the time for which the coordinator's records look complete has its record.",
+    "only coordinators write COMMIT markers (`TransactionMarkerChannelManager`)",
+    "dump all brokers again; look for an unclean leader election of __transaction_state",
+    Cause.HISTORY_COMPACTED,
+    "'COMMIT markers in the dump have no record in __transaction_state although its copy looks complete: records are"
+    " lost, and this data may have been committed'",
+)
+COPIES_AGREE = Proof(
+    "coordinator_copies_agree",
+    "NOT coalesce(copies_disagree, false)",
+    "All copies of the coordinator partition have the same records at the same offsets, where they have any.",
+    "leader epochs (KIP-101), unclean leader elections",
+    "look for an unclean leader election of __transaction_state",
+    Cause.HISTORY_COMPACTED,
+    "'copies of __transaction_state have different records at the same offsets: records were lost, and this data may"
+    " have been committed'",
+)
+HISTORY_IS_WHOLE = Proof(
+    "history_is_whole",
+    "whole_from = 0 OR is_born_in_range OR whole_from < started_after OR is_of_current",
+    "The coordinator's records reach back without a gap to before the data was written, by brokers' clocks, or to when"
+    " the producer id was handed out.",
+    "compaction of __transaction_state (`LogCleaner`)",
+    "keep dumps from before the data; raise min.compaction.lag.ms of __transaction_state",
+    Cause.HISTORY_COMPACTED,
+    "'records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
+    " have been committed and its marker lost'",
+)
+STATE_IS_CURRENT = Proof(
+    "no_later_record_is_missing",
+    "is_last_record",
+    "No offset is missing after the id's last record, or a listing has all segments of its coordinator partition, or"
+    " another broker's copy that reaches beyond the gap has the same last record. If no coordinator knows the producer"
+    " id, each partition has no gap, or a listing, or another copy that does not know it, either.",
+    "`LogCleaner`, `UnifiedLog.replaceSegments`: a copy may lack a segment that was replaced meanwhile",
+    "copy __transaction_state from all brokers, or list the folders before the copy (listing.tsv)",
+    Cause.COVERAGE_GAP,
+    "if(is_known, concat('offsets after the id\\'s last record are missing in the copy of __transaction_state-',"
+    " coordinator_partition, ': compaction removed them, or a segment was replaced during the copy. Another copy or a"
+    " listing would show which'), 'offsets are missing in a copy of __transaction_state: compaction removed them, or a"
+    " segment was replaced during the copy. Another copy or a listing would show which')",
+)
+TRANSACTION_IS_WHOLE = Proof(
+    "all_its_partitions_are_proved",
+    "unproved_partitions IS NOT NULL AND size(unproved_partitions) = 0",
+    "Every partition that the coordinator's transaction lists is in the dump and was copied after the transaction"
+    " began, and no committed transaction can own what its producer id has open there: ending it decides all of them.",
+    "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
+    "dump all partitions that the transaction lists, after it began",
+    Cause.COVERAGE_GAP,
+    "concat('ending the coordinator\\'s transaction decides all partitions that it lists, and some are not proved"
+    " to hold only its data: ', array_join(slice(unproved_partitions, 1, 5), ', '))",
+)

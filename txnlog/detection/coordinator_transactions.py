@@ -1,0 +1,117 @@
+"""Transactions as their coordinator recorded them: the current state of each id, and which listed a partition last."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, PLACE, WRITTEN
+
+# The records of an id in their order.
+_IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
+
+
+def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
+    """All records of the given ids (columns of `ID`) in their order, each with its transaction and what follows it.
+
+    `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
+    that says a Prepare* record's markers are all written; `is_current` marks the highest offset.
+    """
+    readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
+    return (
+        readable.join(ids, [*ID], "left_semi")
+        .selectExpr("*", f"coalesce({IS_UNDER_WAY}, false) AS is_under_way")
+        .selectExpr(
+            "*",
+            f"coalesce(lag(is_under_way) OVER ({_IN_TURN}), false)"
+            f" AND lag(start_timestamp) OVER ({_IN_TURN}) <=> start_timestamp"
+            f" AND lag(producer_id) OVER ({_IN_TURN}) <=> producer_id AS continues",
+            f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
+            f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
+        )
+        .selectExpr(
+            "* EXCEPT (is_under_way, continues)",
+            f"count_if(is_under_way AND NOT continues) OVER ({_IN_TURN}"
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS transaction",
+        )
+    )
+
+
+def current_states(history: DataFrame) -> DataFrame:
+    """The current state of each id: the record with the highest offset, as columns `current_…`."""
+    return history.where("is_current").selectExpr(
+        *ID,
+        "struct(state, is_tombstone, producer_id, previous_producer_id, producer_epoch, timeout_ms, topic_partitions,"
+        " last_update_timestamp, start_timestamp, client_transaction_version,"
+        " coordinator_epoch AS epoch_of_coordinator, offset, file, position) AS current",
+    )
+
+
+def births(history: DataFrame, coverage: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id) that was given out within the range of whole records.
+
+    Nothing of it was written before. `is_born_in_range` is true.
+    """
+    in_range = (
+        history.where(IS_BIRTH)
+        .join(coverage.selectExpr(*PLACE, "whole_from_offset"), [*PLACE], "inner")
+        .where("offset >= whole_from_offset")
+    )
+    return summed(in_range, (*ID, "producer_id"), "true AS is_born_in_range")
+
+
+# The partition of a transactional id's producer id.
+_PAIR = ("cluster", "producer_id", "transactional_id", "topic", "partition")
+_OF_PAIR = f"PARTITION BY {', '.join(_PAIR)} ORDER BY listed_offset"
+_PREPARED = (
+    "struct(offset, state, producer_epoch AS epoch, last_update_timestamp AS timestamp, ended_timestamp,"
+    " coordinator_epoch, file, position)"
+)
+_COMMIT = (
+    "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
+    " prepared.position, client_transaction_version)"
+)
+
+
+def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """One row per (producer id, partition): the last transaction of the producer id that listed the partition.
+
+    `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. `committed` is the last of these
+    transactions that was committed and has ended. Transactions of one epoch that end within twice the clock skew of
+    one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
+    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided.
+    """
+    listed = history.where(IS_UNDER_WAY).selectExpr("*", "inline(topic_partitions)")
+    per_transaction = summed(
+        listed,
+        (*_PAIR, "transaction"),
+        "max(offset) AS listed_offset",
+        f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
+        "max_by(struct(state, offset, file, position), offset) AS last_record",
+        "max(client_transaction_version) AS client_transaction_version",
+    )
+    # The one before, past any whose Prepare* record is not there.
+    previous = f"last_value(prepared, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
+    grouped = per_transaction.selectExpr("*", f"{previous} AS previous").selectExpr(
+        "*",
+        "count_if(NOT coalesce(previous.epoch = prepared.epoch"
+        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false))"
+        f" OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
+    )
+    of_groups = summed(
+        grouped,
+        (*_PAIR, "group"),
+        "max_by(struct(prepared, last_record, listed_offset, client_transaction_version), listed_offset) AS listing",
+        f"max_by({_COMMIT}, listed_offset) FILTER (WHERE {is_commit}) AS committed",
+        f"count_if({is_commit}) AS commits_in_group",
+        "min(prepared.timestamp) AS group_from",
+    )
+    latest = summed(
+        of_groups,
+        _PAIR,
+        "max_by(listing, group) AS listing",
+        "max_by(struct(committed, commits_in_group, group_from), group) FILTER (WHERE committed IS NOT NULL)"
+        " AS commits",
+    )
+    return latest.selectExpr(*_PAIR, "listing", "commits.*")

@@ -1,0 +1,66 @@
+"""Which proofs hold of each open transaction: a column each."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from txnlog.detection.aggregates import summed
+from txnlog.detection.conditions import Thresholds, conditions, with_parameters
+from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
+from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG
+from txnlog.detection.proofs import PROOFS
+from txnlog.detection.rules import OF_OWN_DATA
+from txnlog.keys import PARTITION
+
+
+def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
+    """Add the conditions and the proofs: a column each, of which a proof is null where it is not proved.
+
+    `is_own_data`: whether nothing in it can be of another transaction that was committed.
+    """
+    own = " AND ".join(f"coalesce({proof.name}, false)" for proof in OF_OWN_DATA)
+    return transactions.transform(with_parameters, thresholds).selectExpr(
+        "*",
+        *conditions(),
+        *(f"cast(({proof.holds}) AS boolean) AS {proof.name}" for proof in PROOFS if proof is not TRANSACTION_IS_WHOLE),
+        f"({own}) AS is_own_data",
+    )
+
+
+def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
+    """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
+
+    And the proof that there are none.
+
+    All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
+    copied since it began. Before that, data of an earlier transaction may have been on its way.
+    """
+    began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
+    listed = (
+        transactions.where("is_ongoing OR is_prepared")
+        .selectExpr("cluster", "producer_id", "current.topic_partitions", began)
+        .dropDuplicates(["cluster", "producer_id"])
+        .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
+    )
+    is_whole = (
+        "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
+        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
+    )
+    here = [*PARTITION, "producer_id"]
+    whole = copies.selectExpr(*PARTITION, f"{is_whole} AS copy_is_whole", "least(copied_since, shown_since) AS seen_at")
+    unproved = (
+        listed.join(whole, [*PARTITION], "left")
+        .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
+        .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
+    )
+    found = summed(
+        unproved,
+        ("cluster", "producer_id"),
+        "sort_array(collect_set(concat_ws('-', topic, partition))) AS unproved",
+    )
+    return transactions.join(found, ["cluster", "producer_id"], "left").selectExpr(
+        "* EXCEPT (unproved)",
+        "if(is_ongoing OR is_prepared, coalesce(unproved, CAST(array() AS array<string>)), NULL)"
+        " AS unproved_partitions",
+        f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean) AS {TRANSACTION_IS_WHOLE.name}",
+    )
