@@ -51,7 +51,10 @@ class Archive(Protocol):
     """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
 
     def reaching(self, copies: pa.Table) -> DataFrame:
-        """How far it makes the history whole of which the dump has `coordinator_copies`: `PLACE` and `OF_ARCHIVE`."""
+        """How far it makes the history whole of which the dump has `coordinator_copies`.
+
+        Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`.
+        """
         ...
 
     def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
@@ -146,8 +149,9 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     readable = states.where("problem IS NULL")
-    if facts.archive:
-        readable = readable.unionByName(archived_states(facts.archive.records(opened.frame, readable), taken))
+    if facts.archive and archived:
+        records = facts.archive.records(opened.frame, readable)
+        readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived))
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),

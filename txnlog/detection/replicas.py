@@ -24,11 +24,10 @@ from txnlog.format.batch import NOTHING_FOLLOWS
 OF_COPY = ("broker", "log_dir")
 # The broker and log directory of records that an earlier dump showed.
 ARCHIVE = "(archive)"
-# What `Archive.reaching` says of a partition: its topic id, from which offset on earlier dumps make its history whole,
-# when that record was written (ms), its leader epoch, and whether they show records that its log has lost.
+# What `Archive.reaching` says of a partition: from which offset on earlier dumps make its history whole, when that
+# record was written (ms), its leader epoch, and whether they show records that its log has lost.
 OF_ARCHIVE = {
-    "archived_topic_id": "string", "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int",
-    "archive_differs": "boolean",
+    "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
 }  # fmt: skip
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
 
@@ -90,11 +89,10 @@ def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame
     has something beyond it.
     """
     chosen = copies.where("is_chosen")
-    # Without a copy that reaches back further, or without an archive that does, its stretch is empty.
+    # What the archive has, `archived_states` adds. Without a copy that reaches back further its stretch is empty.
     stretch = "named_struct('broker', {}, 'log_dir', {}, 'from_offset', {}, 'to_offset', {})"
     in_turn = (
         stretch.format("broker", "log_dir", "0L", "history_from"),
-        stretch.format(f"'{ARCHIVE}'", f"'{ARCHIVE}'", "history_from", "copied_from"),
         stretch.format("coalesce(other.broker, broker)", "coalesce(other.log_dir, log_dir)", "copied_from", "own_from"),
         stretch.format("broker", "log_dir", "coalesce(own_from, 0)", f"{NOTHING_FOLLOWS}L"),
     )
@@ -128,10 +126,20 @@ def recorded_states(states: DataFrame, taken: DataFrame) -> DataFrame:
     )
 
 
-def archived_states(records: DataFrame, taken: DataFrame) -> DataFrame:
-    """Those of some archived records that fill a stretch; as `recorded_states`."""
-    stretch = taken.where(f"broker = '{ARCHIVE}'").selectExpr(
-        *PLACE, "archived_topic_id AS topic_id", *OF_COPY, "from_offset", "to_offset"
+def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) -> DataFrame:
+    """Those of some archived records that no copy has whole; as `recorded_states`."""
+    stretch = (
+        copies.where("is_chosen")
+        .select(*PLACE, "history_from")
+        .join(archived, [*PLACE], "inner")
+        .where("archived_from < history_from")
+        .selectExpr(
+            *PLACE,
+            "archived_topic_id AS topic_id",
+            "archived_from AS from_offset",
+            "history_from AS to_offset",
+            *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY),
+        )
     )
     return (
         records.join(stretch, [*PLACE, "topic_id"], "inner")
