@@ -88,7 +88,7 @@ def exposition(found: Figures) -> str:
 
 
 def write(found: Figures, path: Path) -> None:
-    """Write the metrics to a file: whoever reads it meanwhile sees the old one or the new one. `OptionError`."""
+    """Write the metrics to a file atomically: a reader sees the old one or the new one. `OptionError`."""
     try:
         write_to_textfile(str(path), _registry(found))
     except OSError as error:
