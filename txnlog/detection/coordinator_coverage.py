@@ -24,7 +24,8 @@ def coordinator_coverage(
     `whole_from_offset`: the copy has every record from there to its end, and all can be read. Null if the end itself is
     missing, or if copies disagree (`copies_disagree`).
     `whole_from` (ms): when the first of these records was written (`WRITTEN`). 0 if the log is whole from its start,
-    and the start is of the first epoch.
+    and the start is of the first epoch. `copied_whole_from_offset` and `copied_whole_from` are the same without what
+    earlier dumps showed.
     `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
     below. `others_reach`: another copy has records from there on.
@@ -34,7 +35,8 @@ def coordinator_coverage(
     history = _history(taken)
     return _with_proven_times(copies, _records(states, history), history, disagreeing, times).selectExpr(
         *PLACE,
-        "if(has_end AND copies_disagree IS NULL, history_from, NULL) AS whole_from_offset",
+        "if(has_end AND NOT copies_disagree, history_from, NULL) AS whole_from_offset",
+        "if(has_end AND NOT copies_disagree, copied_from, NULL) AS copied_whole_from_offset",
         "if(has_end, greatest(first_base_offset, damaged_to, broken + 1, unexplained_gap), NULL)"
         " AS certain_from_offset",
         "history_from AS gapless_from_offset",
@@ -43,11 +45,13 @@ def coordinator_coverage(
         "least(shown_as_of, proven_as_of) AS coordinator_as_of",
         "as_of_is_plausible AS coordinator_as_of_is_plausible",
         "is_text AS coordinator_is_text",
-        "coalesce(copies_disagree, false) AS copies_disagree",
+        "copies_disagree",
         "least(copy_from, proven_copy_from) AS coordinator_copy_from",
         "copy_to AS coordinator_copy_to",
-        "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, first_time))"
-        " AS whole_from",
+        "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, if(is_archived,"
+        " archived_since, first_time))) AS whole_from",
+        "if(copied_whole_from_offset = 0 AND is_copied_of_first_epoch, 0, if(copied_whole_from_offset IS NULL, NULL,"
+        " first_time)) AS copied_whole_from",
     )
 
 
@@ -61,7 +65,9 @@ def _with_proven_times(
         .join(disagreeing, [*PLACE], "left")
         .join(times, [*LOG_DIR], "left")
         .selectExpr(
-            "*",
+            "* EXCEPT (copies_disagree)",
+            "coalesce(copies_disagree, false) OR coalesce(archive_differs, false) AS copies_disagree",
+            "history_from < copied_from AS is_archived",
             f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",
@@ -69,7 +75,8 @@ def _with_proven_times(
             "greatest(if(NOT may_lack_leader, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
             # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
             # epoch.
-            "first_time IS NULL OR coalesce(first_epoch = 0, false) AS is_of_first_epoch",
+            "if(is_archived, archived_epoch = 0, first_time IS NULL OR first_epoch = 0) AS is_of_first_epoch",
+            "first_time IS NULL OR first_epoch = 0 AS is_copied_of_first_epoch",
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
         )
@@ -91,13 +98,17 @@ def _history(taken: DataFrame) -> DataFrame:
         taken,
         PLACE,
         "min(history_from) AS history_from",
+        "min(copied_from) AS copied_from",
+        "min(archived_since) AS archived_since",
+        "min(archived_epoch) AS archived_epoch",
+        "bool_or(archive_differs) AS archive_differs",
         "bool_and(are_listed) AS are_listed",
         "bool_and(others_reach) AS others_reach",
     )
 
 
 def _records(states: DataFrame, history: DataFrame) -> DataFrame:
-    is_of_history = "offset >= history_from AND last_update_timestamp IS NOT NULL"
+    is_of_history = "offset >= copied_from AND last_update_timestamp IS NOT NULL"
     return summed(
         states.join(history, [*PLACE], "inner"),
         PLACE,

@@ -26,8 +26,10 @@ def with_missing_records(
 ) -> DataFrame:
     """The coverage, in which a range counts as whole only if it explains each COMMIT marker written meanwhile.
 
-    `unexplained_commits` counts the markers that contradict it; `whole_from` is null then. A marker of a producer id
-    that no coordinator knows contradicts all of them, if none is missing and each reaches back to before it.
+    Markers are compared with the records of the dump's own copies only: of the archive, only records of a few producer
+    ids are read. `unexplained_commits` counts the markers that contradict the range; `whole_from` is null then. A
+    marker of a producer id that no coordinator knows contradicts all of them, if none is missing and each reaches back
+    to before it.
     """
     named = states.where("producer_id IS NOT NULL AND problem IS NULL")
     contradicting = (
@@ -44,7 +46,7 @@ def with_missing_records(
     )
     contradictions = summed(contradicting, PLACE, "count(*) AS unexplained_commits")
     return coverage.join(contradictions, [*PLACE], "left").selectExpr(
-        "* EXCEPT (unexplained_commits, whole_from)",
+        "* EXCEPT (unexplained_commits, whole_from, copied_whole_from)",
         "coalesce(unexplained_commits, 0) AS unexplained_commits",
         "if(coalesce(unexplained_commits, 0) = 0, whole_from, NULL) AS whole_from",
     )
@@ -123,8 +125,8 @@ def _of_more_commits_than_recorded(
     )
     born = (
         named.where(IS_BIRTH)
-        .join(coverage.selectExpr(*PLACE, "whole_from_offset"), [*PLACE], "inner")
-        .where("offset >= whole_from_offset")
+        .join(coverage.selectExpr(*PLACE, "copied_whole_from_offset"), [*PLACE], "inner")
+        .where("offset >= copied_whole_from_offset")
     )
     marked = summed(
         sums.where("fact = 'marker'").join(copies, [*COPY], "left_semi"),
@@ -158,10 +160,10 @@ def _believed(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
     """Within which times each coordinator's records are held to be whole, and all of them together."""
     return coverage.join(clusters.selectExpr("cluster", "partition_count"), ["cluster"], "inner").selectExpr(
         *PLACE,
-        "whole_from",
+        "copied_whole_from AS whole_from",
         "coordinator_copy_from",
-        f"count_if(whole_from IS NULL) {_EVERYWHERE} = 0 AND count(*) {_EVERYWHERE} >= partition_count"
+        f"count_if(copied_whole_from IS NULL) {_EVERYWHERE} = 0 AND count(*) {_EVERYWHERE} >= partition_count"
         " AS are_all_there",
-        f"max(whole_from) {_EVERYWHERE} AS all_whole_from",
+        f"max(copied_whole_from) {_EVERYWHERE} AS all_whole_from",
         f"min(coordinator_copy_from) {_EVERYWHERE} AS all_copied_from",
     )

@@ -34,9 +34,32 @@ from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
 from txnlog.detection.replay import open_transactions, with_index, with_last_end
-from txnlog.detection.replicas import coordinator_copies, disagreements, elsewhere, recorded_states, stretches
+from txnlog.detection.replicas import (
+    archived_states,
+    coordinator_copies,
+    disagreements,
+    elsewhere,
+    recorded_states,
+    stretches,
+    whole_parts,
+)
 from txnlog.detection.verdicts import with_verdicts
 from txnlog.keys import COPY, LOG_DIR, PARTITION
+
+
+class Archive(Protocol):
+    """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
+
+    def reaching(self, copies: pa.Table) -> DataFrame:
+        """How far it makes the history whole of which the dump has `coordinator_copies`: `PLACE` and `OF_ARCHIVE`."""
+        ...
+
+    def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
+        """The records of all ids that own, or by `states` own, a producer id of some open transactions.
+
+        Rows of `TransactionStateRow` without broker and log directory, and with the `topic_id`.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +88,7 @@ class Facts:
     log_dirs: DataFrame
     remembered: DataFrame | None = None
     sightings: DataFrame | None = None
+    archive: Archive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +96,8 @@ class Detection:
     """What the pipeline yields: verdicts, the copies they rest on, and the coordinators' coverage.
 
     `undated`: log directories of which nothing says when they were copied. `contradicted`: clusters whose ids lie in
-    other coordinator partitions than they would with the number that is stated.
+    other coordinator partitions than they would with the number that is stated. `whole_parts`: what each copy of a
+    coordinator partition shows whole.
     """
 
     transactions: DataFrame
@@ -82,6 +107,7 @@ class Detection:
     clusters: DataFrame
     undated: list[str]
     contradicted: list[dict[str, Any]]
+    whole_parts: pa.Table
 
 
 class Settled(Protocol):
@@ -109,16 +135,20 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     """
     skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
     copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
-    taken = stretches(of_coordinators)
+    archived = facts.archive.reaching(of_coordinators.rows) if facts.archive else None
+    taken = stretches(of_coordinators.frame, archived)
     states = recorded_states(facts.transaction_states, taken)
-    disagreeing = disagreements(facts.transaction_states, of_coordinators)
-    clusters, covered, opened = settle(
+    disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
+    clusters, covered, opened, parts = settle(
         partition_counts(states, copies, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
         open_transactions(sums, snapshots, copies),
+        whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     readable = states.where("problem IS NULL")
-    others = elsewhere(facts.transaction_states, of_coordinators)
+    if facts.archive:
+        readable = readable.unionByName(archived_states(facts.archive.records(opened.frame, readable), taken))
+    others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
@@ -151,19 +181,20 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         clusters.frame,
         undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
+        whole_parts=parts.rows,
     )
 
 
 def _copies(
     facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None
-) -> tuple[DataFrame, DataFrame, Settled]:
+) -> tuple[DataFrame, Settled, Settled]:
     """The copy of each partition that is believed, all copies of the coordinators, and when each was taken."""
     ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
     taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
     everywhere, of_coordinators, times = settle(
         with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
     )
-    return believed(everywhere.frame), of_coordinators.frame, times
+    return believed(everywhere.frame), of_coordinators, times
 
 
 def _proved(known: DataFrame, facts: Facts, batches: DataFrame, copies: DataFrame, thresholds: Thresholds) -> DataFrame:

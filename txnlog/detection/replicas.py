@@ -1,5 +1,7 @@
 """Records of `__transaction_state` from several copies: each broker cleans its own log, and one has what another lacks.
 
+What earlier dumps showed is one more copy, as far as history goes (`txnlog.detection.whole_ranges`).
+
 The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
 that is whole and below its high watermark, if it reaches into what is whole in the chosen copy: a copy that ends right
 there may be of a log that went another way. Copies that disagree show that records were lost in an unclean leader
@@ -15,11 +17,19 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_records import ID, PLACE, within_calendars
+from txnlog.detection.coordinator_records import ID, PLACE, WRITTEN, within_calendars
 from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
 
 OF_COPY = ("broker", "log_dir")
+# The broker and log directory of records that an earlier dump showed.
+ARCHIVE = "(archive)"
+# What `Archive.reaching` says of a partition: its topic id, from which offset on earlier dumps make its history whole,
+# when that record was written (ms), its leader epoch, and whether they show records that its log has lost.
+OF_ARCHIVE = {
+    "archived_topic_id": "string", "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int",
+    "archive_differs": "boolean",
+}  # fmt: skip
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
 
 
@@ -29,15 +39,24 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     `whole_from`: every record from that offset to the copy's end is there and can be read. `certain_to`: every broker
     that could lead had the records below; null where nobody says so. `is_chosen`: whether it is the copy that is
     believed, and `own_from` from where on that is whole. `other`: the copy that reaches back furthest of those that
-    reach up to there. `history_from`: every record from that offset on is in one of the two.
+    reach up to there. `history_from`: every record from that offset on is in one of the two. `epochs`: leader epochs of
+    its records, with the first and the last offset that is left of each.
     """
-    broken = summed(states.where("problem IS NOT NULL"), (*PLACE, *OF_COPY), "max(offset) AS broken")
+    records = summed(
+        states,
+        (*PLACE, *OF_COPY, "coordinator_epoch"),
+        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        "struct(coordinator_epoch AS epoch, min(offset) AS first_offset, max(offset) AS last_offset) AS epoch",
+    )
+    of_copies = summed(
+        records, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs"
+    )
     # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
     is_earlier = "NOT is_chosen AND whole_from < own_from AND certain_to > own_from AND own_end > own_from"
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
-        .join(broken, [*PLACE, *OF_COPY], "left")
+        .join(of_copies, [*PLACE, *OF_COPY], "left")
         .selectExpr(
             *PLACE,
             *OF_COPY,
@@ -47,6 +66,8 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             "if(is_text OR high_watermark IS NULL, NULL, least(log_end_offset, high_watermark)) AS certain_to",
             "log_end_offset",
             "unlisted_from",
+            "topic_id",
+            "epochs",
         )
         .selectExpr(
             "*",
@@ -60,23 +81,40 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     )
 
 
-def stretches(copies: DataFrame) -> DataFrame:
+def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame:
     """From which copy each stretch of a coordinator partition is taken: `from_offset` to `to_offset` (excluded).
 
-    `copies` are those of `coordinator_copies`. `history_from`: every record from that offset on is in one of them.
-    `are_listed`: all segments below that were in a listing made before the copy, as long as they are. `others_reach`:
-    another raw copy has something beyond it.
+    `copies` are those of `coordinator_copies`. `history_from`: every record from that offset on is in one of them, or
+    in what earlier dumps showed (`archived`, from `Archive.reaching`); `copied_from`: in one of them. `are_listed`: all
+    segments below that were in a listing made before the copy, as long as they are. `others_reach`: another raw copy
+    has something beyond it.
     """
-    stretch = "named_struct('broker', {0}broker, 'log_dir', {0}log_dir, 'from_offset', {1}, 'to_offset', {2})"
-    own, other = stretch.format("", "{}", "{}"), stretch.format("other.", "other.whole_from", "own_from")
-    in_turn = f"array({own.format('0L', 'other.whole_from')}, {other}, {own.format('own_from', f'{NOTHING_FOLLOWS}L')})"
-    alone = f"array({own.format('0L', f'{NOTHING_FOLLOWS}L')})"
-    return copies.where("is_chosen").selectExpr(
-        *PLACE,
-        "history_from",
-        "coalesce(unlisted_from >= history_from, true) AS are_listed",
-        "coalesce(others_end > history_from, false) AS others_reach",
-        f"inline(if(other IS NULL, {alone}, {in_turn}))",
+    chosen = copies.where("is_chosen")
+    # Without a copy that reaches back further, or without an archive that does, its stretch is empty.
+    stretch = "named_struct('broker', {}, 'log_dir', {}, 'from_offset', {}, 'to_offset', {})"
+    in_turn = (
+        stretch.format("broker", "log_dir", "0L", "history_from"),
+        stretch.format(f"'{ARCHIVE}'", f"'{ARCHIVE}'", "history_from", "copied_from"),
+        stretch.format("coalesce(other.broker, broker)", "coalesce(other.log_dir, log_dir)", "copied_from", "own_from"),
+        stretch.format("broker", "log_dir", "coalesce(own_from, 0)", f"{NOTHING_FOLLOWS}L"),
+    )
+    reaching = (
+        chosen.selectExpr("*", *(f"CAST(NULL AS {kind}) AS {name}" for name, kind in OF_ARCHIVE.items()))
+        if archived is None
+        else chosen.join(archived, [*PLACE], "left")
+    )
+    return (
+        reaching.withColumnRenamed("history_from", "copied_from")
+        .selectExpr("*", "least(copied_from, archived_from) AS history_from")
+        .selectExpr(
+            *PLACE,
+            "history_from",
+            "copied_from",
+            *OF_ARCHIVE,
+            "coalesce(unlisted_from >= history_from, true) AS are_listed",
+            "coalesce(others_end > history_from, false) AS others_reach",
+            f"inline(array({', '.join(in_turn)}))",
+        )
     )
 
 
@@ -85,9 +123,40 @@ def recorded_states(states: DataFrame, taken: DataFrame) -> DataFrame:
     return (
         states.join(taken, [*PLACE, *OF_COPY], "inner")
         .where("offset >= from_offset AND offset < to_offset")
-        .drop("from_offset", "to_offset", "history_from", "are_listed", "others_reach")
+        .drop("from_offset", "to_offset", "history_from", "copied_from", "are_listed", "others_reach", *OF_ARCHIVE)
         .transform(within_calendars)
     )
+
+
+def archived_states(records: DataFrame, taken: DataFrame) -> DataFrame:
+    """Those of some archived records that fill a stretch; as `recorded_states`."""
+    stretch = taken.where(f"broker = '{ARCHIVE}'").selectExpr(
+        *PLACE, "archived_topic_id AS topic_id", *OF_COPY, "from_offset", "to_offset"
+    )
+    return (
+        records.join(stretch, [*PLACE, "topic_id"], "inner")
+        .where("offset >= from_offset AND offset < to_offset")
+        .drop("from_offset", "to_offset", "topic_id")
+        .transform(within_calendars)
+    )
+
+
+def whole_parts(states: DataFrame, copies: DataFrame) -> DataFrame:
+    """What each raw copy of `coordinator_copies` shows whole and certain, and when its first and last record were
+    written (`written_from`, `written_to`, ms). Only of logs whose topic id is known.
+    """
+    parts = copies.where("topic_id IS NOT NULL AND whole_from < certain_to").selectExpr(
+        *PLACE, *OF_COPY, "topic_id", "whole_from", "certain_to", "epochs"
+    )
+    written = summed(
+        states.transform(within_calendars)
+        .join(parts.drop("topic_id", "epochs"), [*PLACE, *OF_COPY], "inner")
+        .where("offset >= whole_from AND offset < certain_to"),
+        (*PLACE, *OF_COPY),
+        f"min_by({WRITTEN}, offset) AS written_from",
+        f"max({WRITTEN}) AS written_to",
+    )
+    return parts.join(written.where("written_from IS NOT NULL"), [*PLACE, *OF_COPY], "inner")
 
 
 def elsewhere(states: DataFrame, copies: DataFrame) -> DataFrame:
