@@ -43,10 +43,13 @@ class Dump:
         left = self.cluster.logs[place][self.starts[place] :]
         return open_events(event for event in left if event.time < end)
 
-    def written_from(self, place: str, producer_id: int, start_offset: int) -> list[Event]:
-        """What is left of a producer id's data from an offset to the marker that follows, or to the end of the copy."""
-        left = self.cluster.logs[place][max(start_offset, self.starts[place]) :]
-        log = [event for event in left if event.time < self.logs_to]
+    def written_from(self, place: str, producer_id: int, start_offset: int, removed: bool = False) -> list[Event]:
+        """What is left of a producer id's data from an offset to the marker that follows, or to the end of the copy.
+
+        `removed`: with what retention has removed of it.
+        """
+        first = start_offset if removed else max(start_offset, self.starts[place])
+        log = [event for event in self.cluster.logs[place][first:] if event.time < self.logs_to]
         own = [event for event in log if event.producer_id == producer_id]
         return list(takewhile(lambda event: event.name == "data", own))
 

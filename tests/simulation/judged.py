@@ -27,11 +27,12 @@ UNDECIDED, WAIT = "UNDETERMINED", "WAIT"
 
 def violations(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
     """What is wrong with a verdict."""
-    events = dump.written_from(f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"])
-    fates = {dump.fate(event) for event in events}
+    where = (f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"])
+    fates = {dump.fate(event) for event in dump.written_from(*where)}
     if row["action"] == "ABORT" and fates & {Fate.COMMITTED, Fate.UNDECIDED}:
         yield f"ABORT of data that is {' and '.join(sorted(each.value for each in fates))}"
-    if row["action"] == "KEEP" and row["confidence"] == "HIGH" and events and Fate.COMMITTED not in fates:
+    fates = {dump.fate(event) for event in dump.written_from(*where, removed=True)}
+    if row["action"] == "KEEP" and row["confidence"] == "HIGH" and Fate.COMMITTED not in fates:
         yield f"KEEP of data that is {' and '.join(sorted(each.value for each in fates))}"
     if row["action"] in ("FENCE", "MOVE_COORDINATOR"):
         yield from _wrong_ending(dump, row)

@@ -24,8 +24,8 @@ def coordinator_coverage(
     `whole_from_offset`: the copy has every record from there to its end, and all can be read. Null if the end itself is
     missing, or if copies disagree (`copies_disagree`).
     `whole_from` (ms): when the first of these records was written (`WRITTEN`). 0 if the log is whole from its start,
-    and the start is of the first epoch. `copied_whole_from_offset` and `copied_whole_from` are the same without what
-    earlier dumps showed.
+    and the start is of the first epoch.
+    `copied_whole_from_offset` and `copied_whole_from`: the same without what earlier dumps showed.
     `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
     below. `others_reach`: another copy has records from there on.
@@ -48,11 +48,14 @@ def coordinator_coverage(
         "copies_disagree",
         "least(copy_from, proven_copy_from) AS coordinator_copy_from",
         "copy_to AS coordinator_copy_to",
-        "if(whole_from_offset = 0 AND is_of_first_epoch, 0, if(whole_from_offset IS NULL, NULL, if(is_archived,"
-        " archived_since, first_time))) AS whole_from",
-        "if(copied_whole_from_offset = 0 AND is_copied_of_first_epoch, 0, if(copied_whole_from_offset IS NULL, NULL,"
-        " first_time)) AS copied_whole_from",
+        _time_of("whole_from_offset", "is_of_first_epoch", "if(is_archived, archived_since, first_time)")
+        + " AS whole_from",
+        _time_of("copied_whole_from_offset", "is_copied_of_first_epoch", "first_time") + " AS copied_whole_from",
     )
+
+
+def _time_of(offset: str, is_of_first_epoch: str, first_time: str) -> str:
+    return f"if({offset} = 0 AND {is_of_first_epoch}, 0, if({offset} IS NULL, NULL, {first_time}))"
 
 
 def _with_proven_times(
@@ -67,7 +70,7 @@ def _with_proven_times(
         .selectExpr(
             "* EXCEPT (copies_disagree)",
             "coalesce(copies_disagree, false) OR coalesce(archive_differs, false) AS copies_disagree",
-            "history_from < copied_from AS is_archived",
+            "coalesce(history_from < copied_from, false) AS is_archived",
             f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",
@@ -75,8 +78,8 @@ def _with_proven_times(
             "greatest(if(NOT may_lack_leader, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
             # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
             # epoch.
-            "if(is_archived, archived_epoch = 0, first_time IS NULL OR first_epoch = 0) AS is_of_first_epoch",
-            "first_time IS NULL OR first_epoch = 0 AS is_copied_of_first_epoch",
+            "first_time IS NULL OR coalesce(first_epoch = 0, false) AS is_copied_of_first_epoch",
+            "if(is_archived, archived_epoch = 0, is_copied_of_first_epoch) AS is_of_first_epoch",
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
         )

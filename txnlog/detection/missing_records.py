@@ -26,8 +26,8 @@ def with_missing_records(
 ) -> DataFrame:
     """The coverage, in which a range counts as whole only if it explains each COMMIT marker written meanwhile.
 
-    Markers are compared with the records of the dump's own copies only: of the archive, only records of a few producer
-    ids are read. `unexplained_commits` counts the markers that contradict the range; `whole_from` is null then. A
+    Only the records in the dump are held against its markers: of those that earlier dumps showed only those of a few
+    producer ids are read. `unexplained_commits` counts the markers that contradict it; `whole_from` is null then. A
     marker of a producer id that no coordinator knows contradicts all of them, if none is missing and each reaches back
     to before it.
     """

@@ -23,6 +23,7 @@ from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.opener import dump_root
 from txnlog.errors import DumpError, TableError
+from txnlog.job.archive import StoredArchive
 from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of
 from txnlog.job.results import write_results
@@ -79,14 +80,15 @@ def run_in(
         with steps.step("open the tables"):
             _open_tables(store, writing)
         with steps.step("read and replay"):
-            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters)
+            archive = StoredArchive(store, clusters)
+            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
             detection = detect(facts, _thresholds(options), settled_together, options.as_of)
             _check_times(options, detection)
             _check_coordinators(options, detection)
         # What is written depends on what is there: no other job may come in between.
         if not store.has_new_tables:
             writing.enter_context(only_writer(store.root))
-        runs = write_results(store, options, clusters, facts, detection, started, steps)
+        runs = write_results(store, options, clusters, facts, detection, archive, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
             prometheus.write(_figures(store, clusters, runs), Path(options.metrics))
@@ -184,10 +186,11 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
     return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
 
 
-def _with_memory(facts: Facts, store: Store, clusters: list[str]) -> Facts:
-    """The facts, and what earlier runs knew: whose a producer id was, and which open transactions they saw."""
+def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: StoredArchive) -> Facts:
+    """The facts, and what earlier runs knew: owners of producer ids, open transactions, what coordinators said."""
     return dataclasses.replace(
         facts,
+        archive=archive if archive.ranges else None,
         remembered=store.read(TRANSACTIONAL_IDS, clusters),
         sightings=store.read(OPEN_TRANSACTIONS, clusters).selectExpr(
             "*", "unix_millis(as_of) AS seen_at", "unix_millis(copied_until) AS seen_until"

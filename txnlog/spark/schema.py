@@ -39,6 +39,10 @@ _SPARK_TYPES: dict[str, DataType] = {
         StructType([StructField("topic", StringType(), False), StructField("partition", IntegerType(), False)]),
         containsNull=False,
     ),
+    "array<struct<epoch:int,start_offset:bigint>>": ArrayType(
+        StructType([StructField("epoch", IntegerType(), False), StructField("start_offset", LongType(), False)]),
+        containsNull=False,
+    ),
     "map<string,double>": MapType(StringType(), DoubleType(), valueContainsNull=False),
 }
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
+from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -101,6 +102,20 @@ VERIFICATIONS = Table(
     {"known_status": "status IN ('STILL_STUCK', 'BLOCKED_BY_EARLIER', 'RESOLVED', 'GONE', 'UNKNOWN')"},
     "Answers of the live cluster about abort candidates (`txnlog verify`).",
 )
+COORDINATOR_RECORDS = Table(
+    "coordinator_records",
+    CoordinatorRecordRow,
+    ("cluster", "coordinator_partition", "topic_id", "offset", "coordinator_epoch"),
+    {},
+    "Records of __transaction_state that dumps showed, kept after compaction has removed them.",
+)
+COORDINATOR_RANGES = Table(
+    "coordinator_ranges",
+    CoordinatorRangeRow,
+    ("cluster", "coordinator_partition", "topic_id", "from_offset", "to_offset"),
+    {"has_records": "from_offset < to_offset"},
+    "Offsets of __transaction_state of which coordinator_records has every record.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -110,6 +125,8 @@ TABLES = (
     COORDINATOR_STATES,
     PRODUCER_STATES,
     VERIFICATIONS,
+    COORDINATOR_RECORDS,
+    COORDINATOR_RANGES,
 )
 
 

@@ -44,7 +44,7 @@ class Store:
     """The tables below one root."""
 
     def __init__(self, spark: SparkSession, root: Root) -> None:
-        self._spark = spark
+        self.spark = spark
         self.root = root
         self._is_only_writer = False
         self._empty: set[str] = set()
@@ -86,8 +86,8 @@ class Store:
         if table.name in self._empty:
             # So Spark knows while it plans that there are none, and leaves out what would be done with them.
             columns = ", ".join(f"CAST(NULL AS {each.wire.ddl}) AS {each.name}" for each in columns_of(table))
-            return self._spark.sql(f"SELECT {columns} WHERE false")
-        return self._spark.table(self.root.sql_name(table)).where(of_clusters(clusters))
+            return self.spark.sql(f"SELECT {columns} WHERE false")
+        return self.spark.table(self.root.sql_name(table)).where(of_clusters(clusters))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
@@ -125,7 +125,7 @@ class Store:
             f" WHEN MATCHED THEN UPDATE SET {assignments}"
             f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
         )
-        self._run(table, lambda: self._spark.sql(sql, changes=changes))
+        self._run(table, lambda: self.spark.sql(sql, changes=changes))
 
     def _save(self, table: Table, writer: DataFrameWriter) -> None:
         if self.root.is_schema:
@@ -156,7 +156,7 @@ class Store:
     def _carry_out(self, table: Table, statements: list[str]) -> None:
         for statement in statements:
             try:
-                _with_retries(partial(self._spark.sql, statement))
+                _with_retries(partial(self.spark.sql, statement))
             except SPARK_ERRORS as error:
                 # Another job may have been first.
                 if not any(words in str(error) for words in _ALREADY_DONE):
@@ -166,7 +166,7 @@ class Store:
         """Names of all checks of the table."""
         if not table.checks:
             return set()
-        properties = self._spark.sql(f"SHOW TBLPROPERTIES {self.root.sql_name(table)}").collect()
+        properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.root.sql_name(table)}").collect()
         keys = (row["key"] for row in properties)
         return {key.removeprefix(CHECK) for key in keys if key.startswith(CHECK)}
 
@@ -177,9 +177,9 @@ class Store:
         if self._is_only_writer and not Path(self.root.path_of(table), "_delta_log").is_dir():
             return None
         try:
-            if not self._spark.catalog.tableExists(name):
+            if not self.spark.catalog.tableExists(name):
                 return None
-            schema = self._spark.table(name).schema
+            schema = self.spark.table(name).schema
         except SPARK_ERRORS as error:
             if any(words in str(error) for words in _NOT_THERE):
                 return None
