@@ -46,6 +46,11 @@ def written(folder: Path, rows: dict[str, list[Row]]) -> Root:
     """The tables that the reading commands know, with these rows by the table's name."""
     root = Root(str(folder))
     for table in READ:
-        found = [filled(table, row) for row in rows.get(table.name, [])]
-        write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)))
+        put(root, table, rows.get(table.name, []))
     return root
+
+
+def put(root: Root, table: Table, rows: list[Row]) -> None:
+    """Write one table with these rows."""
+    found = [filled(table, row) for row in rows]
+    write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)))
