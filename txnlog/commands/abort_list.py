@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_tables, duration_ms
+from txnlog.commands.command import Command, add_cluster, add_format, add_tables, duration_ms, tables_root
 from txnlog.errors import OptionError
 from txnlog.report import abort_list
 from txnlog.report.abort_script import Aborts, script
@@ -17,7 +17,7 @@ from txnlog.report.dump_states import dump_states
 from txnlog.report.output import counted, printable
 from txnlog.report.reading import rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
-from txnlog.tables.layout import RUNS, Root
+from txnlog.tables.layout import RUNS
 
 # How old an answer of `txnlog verify` may be.
 WITHIN = "10m"
@@ -56,13 +56,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     _check(parsed)
-    root = Root(parsed.tables)
+    root = tables_root(parsed.tables)
     within = None if parsed.unverified else duration_ms("--verified-within", parsed.verified_within or WITHIN)
     candidates, older = abort_list.offered(root)
+    seen = verifications(root)
     runs = rows(root, RUNS, order="finished_at")
     cluster = chosen_cluster(parsed, {row["cluster"] for row in (*runs, *candidates)})
     candidates = [row for row in candidates if cluster in (None, row["cluster"])]
-    found = by_verification(candidates, verifications(root), within, datetime.now(UTC))
+    found = by_verification(candidates, seen, within, datetime.now(UTC))
     for line in _remarks(found, len(candidates), older):
         print(line, file=sys.stderr)
     if parsed.format != "sh":
@@ -71,7 +72,7 @@ def _run(parsed: argparse.Namespace) -> None:
     more = abort_list.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
     more = [row for row in more if row["cluster"] == cluster]
     states = dump_states(root, [*found.offered, *found.blocked, *more])
-    live_id = cluster_id(cluster, runs)
+    live_id = cluster_id(cluster, [*seen, *runs])
     is_older = parsed.broker_version == "older"
     sys.stdout.write(script(Aborts(cluster or "", live_id, found.offered, more, found.blocked, states, is_older)))
 
@@ -95,9 +96,9 @@ def chosen_cluster(parsed: argparse.Namespace, clusters: set[str]) -> str | None
     return parsed.cluster or (next(iter(clusters)) if len(clusters) == 1 else None)
 
 
-def cluster_id(cluster: str | None, runs: list[dict[str, Any]]) -> str | None:
-    """The id of the cluster by its latest dump that had one."""
-    found = [row["cluster_id"] for row in runs if row["cluster"] == cluster and row.get("cluster_id")]
+def cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:
+    """The id of the cluster by its latest dump that had one, or else of the one that `verify` asked."""
+    found = [row["cluster_id"] for row in told if row["cluster"] == cluster and row.get("cluster_id")]
     return found[-1] if found else None
 
 

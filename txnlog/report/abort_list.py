@@ -53,7 +53,7 @@ def command(row: dict[str, Any], older_brokers: bool = False) -> str:
 
 def abort_arguments(row: dict[str, Any], older_brokers: bool = False) -> str:
     """The arguments of `abort`, as bash takes them."""
-    arguments = [*_option("--topic", row["topic"]), "--partition", str(row["partition"])]
+    arguments = [*option("--topic", row["topic"]), "--partition", str(row["partition"])]
     if older_brokers:
         # Brokers before 3.0 check nothing. An unknown coordinator epoch becomes 0, never more: a
         # larger one than the real coordinator's would fence it.
@@ -64,7 +64,7 @@ def abort_arguments(row: dict[str, Any], older_brokers: bool = False) -> str:
     return " ".join(map(word, arguments))
 
 
-def _option(name: str, value: str) -> list[str]:
+def option(name: str, value: str) -> list[str]:
     """An option and its value; Kafka's tool takes a value that starts with a dash for another option."""
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,16 @@ def test_what_is_over_is_never_in_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr()
     assert printed.out == ""
     assert f"1 of 1 open candidate left out: 1 {status}" in printed.err
+
+
+def test_the_cluster_of_a_dump_without_an_id_is_the_one_that_was_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tables(tmp_path)
+    key = {name: transaction("proved")[name] for name in ABORT_CANDIDATES.key}
+    seen = {"verified_at": datetime.now(UTC), "as_of": night()["as_of_to"], "reason": "at 42", "cluster_id": "asked"}
+    put(Root(root), VERIFICATIONS, [key | seen | {"status": "STILL_STUCK"}])
+    assert main(["abort-list", "--tables", root]) == 0
+    script = capsys.readouterr().out
+    assert listed(script) == ["proved"]
+    assert "\nCLUSTER_ID=asked " in script

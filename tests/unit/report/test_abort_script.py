@@ -171,6 +171,13 @@ def test_what_ends_between_the_look_and_the_abort_has_ended(tmp_path: Path) -> N
     assert "FAILED\n    Could not find any open transactions\n" in ran.out
 
 
+def test_an_entry_that_lost_what_to_expect_is_not_tried(tmp_path: Path) -> None:
+    lines = [line for line in aborts(candidate()).splitlines() if not line.startswith("expect_producer ")]
+    ran = Stage(tmp_path).run("\n".join(lines))
+    assert ran.aborted == []
+    assert ran.summary == "1 tried: 0 aborted, 0 had ended, 0 not as in the dump, 1 failed"
+
+
 def test_an_answer_without_a_table_is_none(tmp_path: Path) -> None:
     ran = Stage(tmp_path).run(aborts(candidate()), describe_producers="WARN something\n")
     assert ran.summary == "1 tried: 0 aborted, 0 had ended, 0 not as in the dump, 1 failed"

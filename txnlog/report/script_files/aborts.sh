@@ -104,6 +104,10 @@ transaction_in() {
 # Whether the transaction of the entry is still open, as in the dump. Of the arguments the last two are the start offset.
 check_producer() {
   local answer producer=${expected_producer#ProducerId=} now
+  if [[ -z $expected_producer ]]; then
+    outcome=failed said='no expect_producer before it: nothing to compare with'
+    return
+  fi
   if ! answer=$(transactions describe-producers "${@:1:$#-2}") || [[ $answer != *CurrentTransactionStartOffset* ]]; then
     outcome=failed said=$answer
     return
