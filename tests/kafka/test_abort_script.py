@@ -27,6 +27,7 @@ PADDING_MS = 1_000
 WAIT_SECONDS = (TRANSACTION_MAX_TIMEOUT_MS + PADDING_MS) / 1000 + 1
 # The script goes through them in this order: a name that looks like an option, and what has ended in the middle.
 DASHED, SAME, OWNED, ENDED, RESUMED, LAST = "-rf", "as-in-the-dump", "begun-anew", "ended", "resumed", "the-last"
+BEHIND = "behind-another"
 TOPICS = (DASHED, SAME, OWNED, ENDED, RESUMED, LAST)
 LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="{}"{};'
 
@@ -51,8 +52,9 @@ class Told:
 
 @dataclass
 class Acted:
-    """The runs of one script, in the order of the fields."""
+    """A script, and its runs in the order of the fields."""
 
+    script: str
     without_run: Told
     other_cluster: Told
     wrong_password: Told
@@ -62,7 +64,6 @@ class Acted:
 
 def _late_write(lab: Lab, topic: str) -> RawProducer:
     """Data that reached its partition after the marker of its transaction."""
-    lab.topic(topic, [1])
     raw = lab.producer(f"id of {topic}", bumps=1)
     raw.begin(topic, 0, "in time")
     raw.end(commit=True)
@@ -124,8 +125,13 @@ def acted(
     with recipe.cluster(folder / "cluster") as cluster:
         lab = start(cluster)
         guarded = _sasl(lab)
+        for topic in (*TOPICS, BEHIND, "elsewhere"):
+            lab.topic(topic, [1])
         producers = {topic: _late_write(lab, topic) for topic in TOPICS}
-        lab.topic("elsewhere", [1])
+        never_ended = lab.producer("never-ended")
+        first = never_ended.begin(BEHIND, 0, "the first")
+        lab.note_open(never_ended, first, "STUCK_ONGOING", "FENCE", "A transaction that nobody ends.")
+        _late_write(lab, BEHIND)
         script = _verified_script(spark, recipe, lab, folder)
         # Between the dump and the script.
         producers[OWNED].add("elsewhere", 0)
@@ -140,6 +146,7 @@ def acted(
 
         other = script.replace(f"CLUSTER_ID={cluster.cluster_id}", "CLUSTER_ID=another")
         yield Acted(
+            script,
             told(script, RUN=""),
             told(other),
             told(script, BOOTSTRAP_SERVER=guarded, COMMAND_CONFIG=_client(folder, "wrong")),
@@ -175,6 +182,13 @@ def test_only_what_is_as_in_the_dump_is_aborted(acted: Acted) -> None:
     assert "TransactionState=Ongoing" in now[0]
     assert "TopicPartitions=elsewhere-0" in now[0]
     assert "LastSequence=2" in now[1]
+
+
+def test_what_is_behind_another_is_said_with_what_it_waits_for(acted: Acted) -> None:
+    assert f"\n# NOT IN THIS SCRIPT: {BEHIND}-0 from offset 3, LATE_WRITE_AFTER_END" in acted.script
+    assert re.search(
+        r"\n# waits for the transaction of producer id \d+ from offset 0: FENCE \(STUCK_ONGOING\): ", acted.script
+    )
 
 
 def test_a_second_run_finds_what_has_ended(acted: Acted) -> None:
