@@ -94,8 +94,8 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
             of = _counted(found["bytes"], "byte")
             print(f"  damaged: {found['bytes_damaged']} of {of}: see the table dump_files")
     if outcome.not_followed:
-        links = counted(len(outcome.not_followed), "symbolic link or special file")
-        print(f"not followed and not read: {links}: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}")
+        named = ", ".join(map(printable, outcome.not_followed[:LINKS_NAMED]))
+        print(f"symbolic links or special files, not followed and not read: {len(outcome.not_followed)}: {named}")
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()
     print(f"Delta tables: {printable(place)}")
