@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_format, add_tables
+from txnlog.commands.command import Command, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.report import find_hanging
-from txnlog.tables.layout import Root
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +16,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    found = find_hanging.late_transactions(Root(parsed.tables))
+    found = find_hanging.late_transactions(tables_root(parsed.tables))
     sys.stdout.write(find_hanging.rendered(found, parsed.format, width()))
 
 

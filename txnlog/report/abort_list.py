@@ -1,4 +1,4 @@
-"""`txnlog abort-list`: abort commands for `kafka-transactions.sh`. txnlog itself never aborts anything."""
+"""The rows of `txnlog abort-list`, and the abort of each. txnlog itself never aborts anything."""
 
 from __future__ import annotations
 
@@ -7,25 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from txnlog.report.find_hanging import of_latest_run
-from txnlog.report.output import as_csv, as_json, plain, printable
+from txnlog.report.output import as_csv, as_json
 from txnlog.report.reading import rows
 from txnlog.report.verified import ADDED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, RUNS, Root, columns_of
-
-HEADER = """#!/usr/bin/env bash
-# Aborts of hanging transactions, found by txnlog in copied logs. Each discards the records it names.
-# Read each command before you run it: the cluster has changed since the dump was taken.
-# BOOTSTRAP_SERVER=host:9092 bash this-file
-set -euo pipefail
-: "${BOOTSTRAP_SERVER:?set BOOTSTRAP_SERVER to host:port of a broker}"
-"""
-
-
-WARNING = """
-# ATTENTION: the evidence for the following commands is incomplete. Older records of __transaction_state are compacted
-# away: each of these transactions may be committed data whose COMMIT marker was lost. An abort then destroys data that
-# an application was told is committed.
-"""
 
 
 def open_candidates(root: Root) -> list[dict[str, Any]]:
@@ -53,57 +38,35 @@ def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
     return of_latest_run(wanted, rows(root, RUNS, "true", "finished_at"))
 
 
-def accepted_part(found: list[dict[str, Any]], older_brokers: bool = False) -> str:
-    """The part of the script for rows whose evidence is incomplete, under a warning."""
-    return (WARNING + "".join(_entry(row, older_brokers) for row in found)) if found else ""
-
-
-def rendered(found: list[dict[str, Any]], form: str, older_brokers: bool = False) -> str:
-    """The rows as `sh`, `json` or `csv`; an empty script where there is nothing to abort."""
+def rendered(found: list[dict[str, Any]], form: str) -> str:
+    """The rows as `json` or `csv`."""
     if form == "json":
         return as_json(found)
-    if form == "csv":
-        names = [field.name for field in columns_of(ABORT_CANDIDATES)]
-        return as_csv(found, [*names, *(name for name in ADDED if found and name in found[0])])
-    if not found:
-        return ""
-    return HEADER + "".join(_entry(row, older_brokers) for row in found)
-
-
-def _entry(row: dict[str, Any], older_brokers: bool) -> str:
-    owner = row["transactional_id"] or "not known"
-    evidence = f"opened in {row['opened_file']} at byte {row['opened_position']}"
-    if row["evidence_file"]:
-        evidence += (
-            f"; coordinator {row['evidence_state']} at offset {row['evidence_offset']} of {row['evidence_file']}"
-        )
-    comments = [
-        f"{row['cause']} ({row['confidence']}): {row['reason']}",
-        f"cluster {row['cluster']}, transactional id {owner}, as of {plain(row['as_of'])}",
-        f"discards {row['records']} records, {row['bytes']} bytes; holds back {row['held_back_offsets']} offsets",
-        evidence,
-    ]
-    if "verified_at" in row:
-        comments.append(f"verified on the live cluster at {plain(row['verified_at'])}: {row['verification']}")
-    return "\n" + "".join(f"# {printable(comment)}\n" for comment in comments) + command(row, older_brokers) + "\n"
+    names = [field.name for field in columns_of(ABORT_CANDIDATES)]
+    return as_csv(found, [*names, *(name for name in ADDED if found and name in found[0])])
 
 
 def command(row: dict[str, Any], older_brokers: bool = False) -> str:
     """The line of bash that aborts a transaction."""
-    arguments = ["--topic", row["topic"], "--partition", str(row["partition"])]
+    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {abort_arguments(row, older_brokers)}'
+
+
+def abort_arguments(row: dict[str, Any], older_brokers: bool = False) -> str:
+    """The arguments of `abort`, as bash takes them."""
+    arguments = [*option("--topic", row["topic"]), "--partition", str(row["partition"])]
     if older_brokers:
         # Brokers before 3.0 check nothing. An unknown coordinator epoch becomes 0, never more: a
         # larger one than the real coordinator's would fence it.
-        arguments += [
-            "--producer-id",
-            str(row["producer_id"]),
-            "--producer-epoch",
-            str(row["producer_epoch"]),
-        ]
+        arguments += ["--producer-id", str(row["producer_id"]), "--producer-epoch", str(row["producer_epoch"])]
         arguments += ["--coordinator-epoch", str(max(0, row["coordinator_epoch"]))]
     else:
         arguments += ["--start-offset", str(row["start_offset"])]
-    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {" ".join(map(word, arguments))}'
+    return " ".join(map(word, arguments))
+
+
+def option(name: str, value: str) -> list[str]:
+    """An option and its value; Kafka's tool takes a value that starts with a dash for another option."""
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
 
 
 def word(text: str) -> str:

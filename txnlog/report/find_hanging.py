@@ -30,8 +30,13 @@ COLUMNS = (
 
 def late_transactions(root: Root) -> list[dict[str, Any]]:
     """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
+    return latest_transactions(root, "late IS NULL OR late")
+
+
+def latest_transactions(root: Root, where: str = "true") -> list[dict[str, Any]]:
+    """The open transactions of the latest dump of each cluster for which the SQL holds."""
     runs = rows(root, RUNS, order="as_of_to, finished_at")
-    return of_latest_run(rows(root, OPEN_TRANSACTIONS, "late IS NULL OR late", ORDER), runs)
+    return of_latest_run(rows(root, OPEN_TRANSACTIONS, where, ORDER), runs)
 
 
 def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
