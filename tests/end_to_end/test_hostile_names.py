@@ -22,8 +22,8 @@ from txnlog import cli
 from txnlog.commands.detect import print_outcome
 from txnlog.config import DetectOptions, detect_options
 from txnlog.job.main import Outcome, run
-from txnlog.report import find_hanging
-from txnlog.report.reading import rows
+from txnlog.report import late_transactions
+from txnlog.report.table_rows import rows
 from txnlog.report.transactions import epoch_ms
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
@@ -228,7 +228,7 @@ def test_the_table_in_a_pipe_is_one_plain_line_a_row(written: Written) -> None:
 
 def test_the_table_fits_a_terminal(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    table = find_hanging.rendered(find_hanging.late_transactions(Root(str(written.tables))), "table", 120)
+    table = late_transactions.rendered(late_transactions.late_transactions(Root(str(written.tables))), "table", 120)
     # Headings are bold.
     lines = re.sub(r"\x1b\[[01]m", "", table).split("\n")
     assert all(line.isprintable() for line in lines)

@@ -19,8 +19,8 @@ from txnlog.commands.parser import COMMANDS
 from txnlog.config import detect_options
 from txnlog.errors import TableError
 from txnlog.job.main import run
-from txnlog.report.abort_list import open_candidates
-from txnlog.report.reading import rows
+from txnlog.report.abort_candidates import open_candidates
+from txnlog.report.table_rows import rows
 from txnlog.tables.append import append
 from txnlog.tables.layout import RUNS, VERIFICATIONS, Root, columns_of
 from txnlog.tables.verdict_rows import VerificationRow

@@ -19,9 +19,9 @@ from txnlog.config import detect_options
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
 from txnlog.job.main import run
-from txnlog.report import abort_list, explanations, find_hanging, producers, transactions
+from txnlog.report import abort_candidates, explanations, late_transactions, producers, transactions
 from txnlog.report.dump_states import dump_states
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     DUMP_FILES,
@@ -157,7 +157,7 @@ def test_each_sample_has_exactly_the_open_transactions_that_its_recipe_made(tabl
 @pytest.mark.parametrize("sample", TRUTHS)
 def test_find_hanging_prints_the_late_ones_as_json(tables: Root, sample: str) -> None:
     truth = TRUTHS[sample]
-    printed = json.loads(find_hanging.rendered(find_hanging.late_transactions(tables), "json"))
+    printed = json.loads(late_transactions.rendered(late_transactions.late_transactions(tables), "json"))
     of_sample = [row for row in printed if row["cluster"] == truth["cluster"]]
     assert facts(of_sample) == facts([each for each in truth["open_transactions"] if each["late"]])
 
@@ -169,7 +169,7 @@ def test_the_abort_list_has_the_late_aborts_of_the_truth_and_nothing_else(tables
         for each in truth["open_transactions"]
         if each["late"] and each["action"] == "ABORT"
     }
-    listed = abort_list.open_candidates(tables)
+    listed = abort_candidates.open_candidates(tables)
     assert places(listed) == expected
     # Each can be compared with the running cluster, or no script could have it.
     for cluster in {truth["cluster"] for truth in TRUTHS.values()}:
@@ -182,7 +182,7 @@ def test_committed_data_is_never_offered_for_abort(tables: Root) -> None:
     lost_commits = rows(tables, OPEN_TRANSACTIONS, "cause = 'MARKER_LOST_COMMIT'")
     assert lost_commits
     assert {row["action"] for row in lost_commits} == {"KEEP"}
-    listed = abort_list.open_candidates(tables)
+    listed = abort_candidates.open_candidates(tables)
     assert not places(lost_commits) & places(listed)
 
 

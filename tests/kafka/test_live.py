@@ -27,7 +27,7 @@ from txnlog.live.coordinator_facts import BROKER
 from txnlog.live.coordinators import coordinator_logs
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verifications import verifications
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.sources.reading import evidence
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 

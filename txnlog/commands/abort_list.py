@@ -11,11 +11,11 @@ from typing import Any
 
 from txnlog.commands.command import Command, add_cluster, add_format, add_tables, duration_ms, tables_root
 from txnlog.errors import OptionError
-from txnlog.report import abort_list
+from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
 from txnlog.report.output import counted, printable
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
 from txnlog.tables.layout import RUNS
 
@@ -58,7 +58,7 @@ def _run(parsed: argparse.Namespace) -> None:
     _check(parsed)
     root = tables_root(parsed.tables)
     within = None if parsed.unverified else duration_ms("--verified-within", parsed.verified_within or WITHIN)
-    candidates, older = abort_list.offered(root)
+    candidates, older = abort_candidates.offered(root)
     seen = verifications(root)
     runs = rows(root, RUNS, order="finished_at")
     cluster = chosen_cluster(parsed, {row["cluster"] for row in (*runs, *candidates)})
@@ -67,9 +67,9 @@ def _run(parsed: argparse.Namespace) -> None:
     for line in _remarks(found, len(candidates), older):
         print(line, file=sys.stderr)
     if parsed.format != "sh":
-        sys.stdout.write(abort_list.rendered(found.offered, parsed.format))
+        sys.stdout.write(abort_candidates.rendered(found.offered, parsed.format))
         return
-    more = abort_list.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
+    more = abort_candidates.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
     more = [row for row in more if row["cluster"] == cluster]
     states = dump_states(root, [*found.offered, *found.blocked, *more])
     live_id = cluster_id(cluster, [*seen, *runs])

@@ -16,9 +16,9 @@ from txnlog.detection.causes import Action
 from txnlog.dump.opener import dump_root
 from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
-from txnlog.report.abort_list import word
+from txnlog.report.abort_candidates import word
 from txnlog.report.advice import urgency
-from txnlog.report.find_hanging import latest_transactions
+from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.output import counted, printable
 from txnlog.tables.layout import URI, Root
 

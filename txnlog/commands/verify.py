@@ -16,10 +16,10 @@ from txnlog.commands.command import (
 )
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
-from txnlog.report import abort_list
+from txnlog.report import abort_candidates
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
-from txnlog.report.reading import check_cluster, rows
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.append import append
 from txnlog.tables.layout import RUNS, VERIFICATIONS, columns_of
 
@@ -52,7 +52,7 @@ def _run(parsed: argparse.Namespace) -> None:
     if not timeout:
         raise OptionError("--timeout: must be above 0")
     check_cluster(root, parsed.cluster)
-    candidates = abort_list.open_candidates(root)
+    candidates = abort_candidates.open_candidates(root)
     runs = rows(root, RUNS, order="finished_at")
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from txnlog.report.abort_list import abort_arguments, word
+from txnlog.report.abort_candidates import abort_arguments, word
 from txnlog.report.dump_states import DumpStates
 from txnlog.report.output import counted, plain, printable
 from txnlog.report.verified import STUCK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from txnlog.report import timeline
-from txnlog.report.abort_list import command, option, word
+from txnlog.report.abort_candidates import command, option, word
 from txnlog.report.advice import ADVICE, meaning
 from txnlog.report.contents import BlockedPartition, Contents, Row, hangs
 from txnlog.report.output import printable

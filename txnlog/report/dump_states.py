@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from txnlog.errors import MissingTableError
-from txnlog.report.reading import rows, text_literal
+from txnlog.report.table_rows import rows, text_literal
 from txnlog.report.transactions import NONE, UNDER_WAY, epoch_ms
 from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, PRODUCER_STATES, Root, Table
 

@@ -9,10 +9,10 @@ from txnlog.detection.causes import DISCARDING, Action, Cause
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
-from txnlog.report.abort_list import command
+from txnlog.report.abort_candidates import command
 from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
-from txnlog.report.reading import check_cluster, rows, text_literal
+from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 

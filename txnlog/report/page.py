@@ -14,7 +14,7 @@ import txnlog
 from txnlog.detection.causes import Cause
 from txnlog.errors import SetupError
 from txnlog.report import coverage, nights, overview, page_tables, words
-from txnlog.report.abort_list import word
+from txnlog.report.abort_candidates import word
 from txnlog.report.advice import ADVICE, urgency
 from txnlog.report.contents import BlockedPartition, Contents
 from txnlog.report.details import detail

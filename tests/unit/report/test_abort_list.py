@@ -16,7 +16,7 @@ from tests.abort_scripts import Stage, aborts, candidate, coordinator_state, pro
 from tests.report_tables import night, transaction, written
 from tests.tables_by_hand import put
 from txnlog.cli import main
-from txnlog.report.abort_list import command, rendered
+from txnlog.report.abort_candidates import command, rendered
 from txnlog.tables.layout import ABORT_CANDIDATES, PRODUCER_STATES, RULES_GENERATION, VERIFICATIONS, Root, columns_of
 
 HOSTILE = (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.abort_scripts import aborts, candidate
-from txnlog.report.abort_list import rendered
+from txnlog.report.abort_candidates import rendered
 from txnlog.report.verified import NOT_LATELY, by_verification
 
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)

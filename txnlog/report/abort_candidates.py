@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from txnlog.report.find_hanging import of_latest_run
+from txnlog.report.latest_run import of_latest_run
 from txnlog.report.output import as_csv, as_json
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.report.verified import ADDED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, RUNS, Root, columns_of
 
