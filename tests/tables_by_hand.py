@@ -16,6 +16,7 @@ from txnlog.tables.layout import (
     DUMP_FILES,
     OPEN_TRANSACTIONS,
     PRODUCER_STATES,
+    RUNS,
     TRANSACTIONAL_IDS,
     Root,
     Table,
@@ -23,7 +24,7 @@ from txnlog.tables.layout import (
 )
 
 Row = dict[str, Any]
-READ = (COORDINATOR_STATES, PRODUCER_STATES, TRANSACTIONAL_IDS, OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES)
+READ = (COORDINATOR_STATES, PRODUCER_STATES, TRANSACTIONAL_IDS, OPEN_TRANSACTIONS, ABORT_CANDIDATES, DUMP_FILES, RUNS)
 NOTHING = {"string": "", "boolean": False, "timestamp": datetime(1970, 1, 1, tzinfo=UTC)}
 
 
@@ -37,7 +38,7 @@ def filled(table: Table, told: Row) -> Row:
     names = {field.name for field in columns_of(table)}
     assert set(told) <= names, set(told) - names
     return {
-        field.name: told.get(field.name, None if field.nullable else NOTHING.get(field.wire.ddl, 0))
+        field.name: told.get(field.name, None if field.nullable else nothing_of(field.wire.ddl))
         for field in columns_of(table)
     }
 
@@ -46,6 +47,16 @@ def written(folder: Path, rows: dict[str, list[Row]]) -> Root:
     """The tables that the reading commands know, with these rows by the table's name."""
     root = Root(str(folder))
     for table in READ:
-        found = [filled(table, row) for row in rows.get(table.name, [])]
-        write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)))
+        put(root, table, rows.get(table.name, []))
     return root
+
+
+def nothing_of(ddl: str) -> object:
+    """A value of a column's type that says nothing."""
+    return NOTHING.get(ddl, [] if "<" in ddl else 0)
+
+
+def put(root: Root, table: Table, rows: list[Row]) -> None:
+    """Write one table with these rows."""
+    found = [filled(table, row) for row in rows]
+    write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)))

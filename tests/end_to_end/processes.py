@@ -12,7 +12,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.spark.session import IS_SMALL, SMALL
 from txnlog.tables.layout import RUNS, TABLES, Root, Table
 

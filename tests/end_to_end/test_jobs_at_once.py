@@ -16,7 +16,7 @@ from tests.small_dumps import DAY, FIRST_PRODUCER_ID, small_dump
 from tests.writer import NOW
 from txnlog.config import detect_options
 from txnlog.job.main import run
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, Root
 from txnlog.tables.lock import only_writer
 

@@ -19,8 +19,8 @@ from txnlog.commands.parser import COMMANDS
 from txnlog.config import detect_options
 from txnlog.errors import TableError
 from txnlog.job.main import run
-from txnlog.report.abort_list import open_candidates
-from txnlog.report.reading import rows
+from txnlog.report.abort_candidates import open_candidates
+from txnlog.report.table_rows import rows
 from txnlog.tables.append import append
 from txnlog.tables.layout import RUNS, VERIFICATIONS, Root, columns_of
 from txnlog.tables.verdict_rows import VerificationRow
@@ -70,20 +70,22 @@ def verification(candidate: dict[str, Any], status: str = "STILL_STUCK", **value
 def offered(root: Root, capsys: pytest.CaptureFixture[str], *arguments: str) -> int:
     capsys.readouterr()
     assert main(["abort-list", "--tables", root.text, *arguments]) == 0
-    return capsys.readouterr().out.count("\nkafka-transactions.sh ")
+    return capsys.readouterr().out.count("\nabort --")
 
 
 def test_the_abort_list_offers_what_was_just_verified(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third, _ = open_candidates(root)
     long_ago = datetime.now(UTC) - timedelta(hours=1)
-    assert offered(root, capsys) == len(ORDERS)
-    assert offered(root, capsys, "--verified-within", "10m") == 0
+    assert offered(root, capsys, "--unverified") == len(ORDERS)
+    assert offered(root, capsys) == 0
     append(root, VERIFICATIONS, [verification(first), verification(second, "BLOCKED_BY_EARLIER")])
     append(root, VERIFICATIONS, [verification(third, verified_at=long_ago)])
-    assert offered(root, capsys, "--verified-within", "10m") == 1
+    assert offered(root, capsys) == 1
     assert offered(root, capsys, "--verified-within", "2h") == 2
+    assert offered(root, capsys, "--unverified") == len(ORDERS)
     append(root, VERIFICATIONS, [verification(first, "RESOLVED")])
     assert offered(root, capsys, "--verified-within", "2h") == 1
+    assert offered(root, capsys, "--unverified") == len(ORDERS) - 1
     assert main(["abort-list", "--tables", root.text, "--verified-within", "soon"]) == 2
     assert "--verified-within: 'soon' is not a duration" in capsys.readouterr().err
 

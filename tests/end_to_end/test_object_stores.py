@@ -13,7 +13,7 @@ import pytest
 from tests.end_to_end.processes import start
 from tests.object_store import BUCKET, Store
 from tests.small_dumps import small_dump
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TABLES, VERIFICATIONS, Root
 
 pytestmark = pytest.mark.processes

@@ -13,7 +13,7 @@ import pytest
 
 from tests.end_to_end.processes import contents
 from tests.end_to_end.spark_cluster import SETTINGS, spark_cluster
-from txnlog.report import find_hanging
+from txnlog.report import late_transactions
 from txnlog.sources.data_sources import SOURCES
 from txnlog.spark.jars import delta_jars
 from txnlog.spark.session import SMALL_PLANS
@@ -101,7 +101,7 @@ def in_local_mode(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
 def test_spark_submit_runs_the_job_from_the_wheel_alone(in_local_mode: tuple[Path, str, str]) -> None:
     tables, printed, errors = in_local_mode
     assert "7 open transactions, 7 late, 1 to abort, 6 undetermined" in printed
-    found = find_hanging.late_transactions(Root(str(tables)))
+    found = late_transactions.late_transactions(Root(str(tables)))
     assert {tuple(row[name] for name in COMPARED) for row in found} == EXPECTED
     assert all(line.startswith("{") for line in errors.splitlines() if " WARN " in line or '"level"' in line)
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.pages import README, ROOT, arguments, blocks, commands, outputs
 from tests.terminal import seen
 from txnlog.cli import main
-from txnlog.report import find_hanging
+from txnlog.report import late_transactions
 from txnlog.tables.layout import Root
 
 TEXT = README.read_text("utf-8")
@@ -75,18 +75,18 @@ def is_excerpt(shown: list[str], real: list[str]) -> bool:
 
 def test_the_readme_shows_what_its_commands_print(printed: dict[str, list[str]], tables: Path) -> None:
     hanging, explained = outputs(README).items()
-    found = find_hanging.late_transactions(Root(str(tables)))
+    found = late_transactions.late_transactions(Root(str(tables)))
     for shown, real in (
-        (hanging[1], seen(find_hanging.rendered(found, "table", WIDTH))),
+        (hanging[1], seen(late_transactions.rendered(found, "table", WIDTH))),
         (explained[1], printed[explained[0]]),
     ):
         assert is_excerpt(shown, real), "\n".join(real)
-    assert len(printed["txnlog abort-list --tables /data/txnlog --verified-within 10m > aborts.sh"]) == 0
+    assert len(printed["txnlog abort-list --tables /data/txnlog --cluster shop > aborts.sh"]) == 0
 
 
 def test_the_abort_in_the_readme_is_one_of_the_list(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [entry] = [block for block in blocks(README) if "abort --topic" in block]
-    assert main(["abort-list", "--tables", str(tables)]) == 0
+    assert main(["abort-list", "--tables", str(tables), "--unverified"]) == 0
     assert f"\n{entry}" in capsys.readouterr().out
 
 

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from txnlog.errors import TableError
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, TABLES, TRANSACTIONAL_IDS, Root, Table
 from txnlog.tables.store import Store
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from txnlog.config import detect_options
 from txnlog.errors import DumpError
 from txnlog.job.main import run
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.sources.reading import batches
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 

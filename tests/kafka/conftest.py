@@ -21,7 +21,7 @@ from tests.kafka.answers import Answer, answers
 from tests.kafka.trials import PADDING_MS, RELEASES, TRIALS, WAIT_SECONDS
 from txnlog.config import detect_options
 from txnlog.job.main import run
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, Root
 
 DUMP = "dump-1"

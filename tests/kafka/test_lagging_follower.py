@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from tests.kafka.trials import RELEASES
 from txnlog.config import detect_options
 from txnlog.job.main import run
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 
 pytestmark = pytest.mark.kafka

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abort_run import transaction_of
+from abort_run import abort_lines, transaction_of
 from pyspark.sql import Row, SparkSession
 
 from tests.kafka.conftest import Aborted, Judged
@@ -27,7 +27,7 @@ from txnlog.live.coordinator_facts import BROKER
 from txnlog.live.coordinators import coordinator_logs
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verifications import verifications
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.sources.reading import evidence
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
 
@@ -61,7 +61,7 @@ def verified(judged: Judged, capsys: pytest.CaptureFixture[str], timeout: str = 
 def listed(judged: Judged, capsys: pytest.CaptureFixture[str], within: str) -> set[Key]:
     capsys.readouterr()
     assert main(["abort-list", "--tables", judged.abort_run.root.text, "--verified-within", within]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kafka-transactions.sh")]
+    lines = abort_lines(capsys.readouterr().out)
     return {(one.topic, one.partition, one.start_offset) for one in map(transaction_of, lines)}
 
 

@@ -13,7 +13,7 @@ from lab import TRANSACTION_MAX_TIMEOUT_MS
 from tests.kafka.answers import Answer, Row
 from tests.kafka.conftest import Aborted, Judged
 from tests.kafka.trials import CAUSES, DIFFERENCES, KAFKA, TXNLOG
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import ABORT_CANDIDATES
 
 pytestmark = pytest.mark.kafka

@@ -20,7 +20,7 @@ from txnlog.dump.text_parts import SPLIT, parts
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.sources.reading import evidence
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, Root
 

@@ -8,17 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import txnlog
+from tests import report_tables
 from tests.small_dumps import small_dump
 from tests.tables_by_hand import written
 from txnlog.cli import main
 from txnlog.commands.command import Command
+from txnlog.commands.detect import print_outcome
 from txnlog.commands.parser import COMMANDS, SHELLS, parser
 from txnlog.commands.terminal import numbered, steps_after
 from txnlog.config import DetectOptions
+from txnlog.job.main import Outcome
 from txnlog.job.steps import steps_of
 from txnlog.tables.layout import COORDINATOR_STATES
 
@@ -67,6 +71,57 @@ def test_an_error_is_one_line_that_says_what_to_do(
     assert printed.out == ""
     assert printed.err.startswith(line)
     assert printed.err.count("\n") == 1
+
+
+NEEDS = {
+    "detect": ["."],
+    "verify": ["--bootstrap-server", "127.0.0.1:1"],
+    "describe": ["--transactional-id", "t"],
+    "describe-producers": ["--topic", "t", "--partition", "0"],
+    "explain": ["--topic", "t", "--partition", "0"],
+    "report": ["--html", "report.html"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_a_file_in_the_place_of_the_tables_is_said_at_once(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tables"
+    file.touch()
+    assert main(["-v", command.name, *NEEDS.get(command.name, []), "--tables", str(file)]) == 4
+    # Of each step that is begun there would be a line.
+    said = f"txnlog: {file} is a file: --tables takes the folder of the tables\n"
+    assert capsys.readouterr().err == said
+
+
+def outcome(**values: object) -> Outcome:
+    counts = {"open_transactions": 1, "late_transactions": 1, "abort_candidates": 1, "undetermined": 0}
+    found = {"cluster": "payments", "partitions": 1, "as_of_from": None, "as_of_sources": ["manifest"], "bytes": 1}
+    return Outcome([counts | found | {"coordinator_partitions_missing": 0, "bytes_damaged": 0} | values], [])
+
+
+def ends(folder: Path, transactions: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    root = report_tables.written(folder, transactions, [report_tables.night()])
+    print_outcome(outcome(), DetectOptions(dump="d", tables=root.text))
+    return capsys.readouterr().out.splitlines()
+
+
+def test_detect_ends_with_the_count_of_each_action_and_what_to_type_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    actions = ("WAIT", "KEEP", "ABORT", "ABORT", "UNDETERMINED")
+    found = [report_tables.transaction(start=start, action=action) for start, action in enumerate(actions)]
+    elsewhere = [report_tables.transaction(action="FENCE", cluster="other")]
+    first, _, last = ends(tmp_path / "some tables", [*found, *elsewhere], capsys)
+    assert first.startswith("payments: 1 open transaction, 1 late, 1 to abort, 0 undetermined (1 partition, as of")
+    tables = f"'{tmp_path / 'some tables'}'"
+    assert (
+        last
+        == f"Open transactions: 2 ABORT, 1 KEEP, 1 UNDETERMINED, 1 WAIT. Next: txnlog find-hanging --tables {tables}"
+    )
+    assert ends(tmp_path / "young", found[:1], capsys)[-1] == "Open transactions: 1 WAIT. Nothing hangs."
+    assert ends(tmp_path / "none", [], capsys)[-1] == "Open transactions: none. Nothing hangs."
 
 
 def test_tables_within_the_dump_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
-from txnlog.commands.command import Command, add_format, add_tables, duration_ms
+from txnlog.commands.command import Command, add_cluster, add_format, add_tables, duration_ms, tables_root
 from txnlog.errors import OptionError
-from txnlog.report import abort_list, verified
-from txnlog.report.output import printable
-from txnlog.tables.layout import Root
+from txnlog.report import abort_candidates
+from txnlog.report.abort_script import Aborts, script
+from txnlog.report.dump_states import dump_states
+from txnlog.report.output import counted, printable
+from txnlog.report.table_rows import rows
+from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
+from txnlog.tables.layout import RUNS
+
+# How old an answer of `txnlog verify` may be.
+WITHIN = "10m"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +32,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="3.0",
         help="older: commands for brokers before 3.0, which check nothing",
     )
+    add_cluster(parser)
     parser.add_argument(
         "--verified-within",
         metavar="DURATION",
-        help="only candidates that `txnlog verify` found STILL_STUCK within this time, e.g. 10m",
+        help=f"only candidates that `txnlog verify` found STILL_STUCK within this time ({WITHIN})",
+    )
+    parser.add_argument(
+        "--unverified",
+        action="store_true",
+        help="all candidates but those that `txnlog verify` found RESOLVED or GONE",
     )
     parser.add_argument(
         "--include-accepted",
@@ -33,41 +49,72 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="also transactions that `detect --accept-compacted-history` marked and that would have this cause, such as"
-        " COORDINATOR_UNKNOWN; printed separately under a warning, because they may be committed data; may be repeated",
+        " COORDINATOR_UNKNOWN; printed separately under a warning, because they may be committed data; may be repeated;"
+        " needs --unverified",
     )
 
 
 def _run(parsed: argparse.Namespace) -> None:
+    _check(parsed)
+    root = tables_root(parsed.tables)
+    within = None if parsed.unverified else duration_ms("--verified-within", parsed.verified_within or WITHIN)
+    candidates, older = abort_candidates.offered(root)
+    seen = verifications(root)
+    runs = rows(root, RUNS, order="finished_at")
+    cluster = chosen_cluster(parsed, {row["cluster"] for row in (*runs, *candidates)})
+    candidates = [row for row in candidates if cluster in (None, row["cluster"])]
+    found = by_verification(candidates, seen, within, datetime.now(UTC))
+    for line in _remarks(found, len(candidates), older):
+        print(line, file=sys.stderr)
+    if parsed.format != "sh":
+        sys.stdout.write(abort_candidates.rendered(found.offered, parsed.format))
+        return
+    more = abort_candidates.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
+    more = [row for row in more if row["cluster"] == cluster]
+    states = dump_states(root, [*found.offered, *found.blocked, *more])
+    live_id = cluster_id(cluster, [*seen, *runs])
+    is_older = parsed.broker_version == "older"
+    sys.stdout.write(script(Aborts(cluster or "", live_id, found.offered, more, found.blocked, states, is_older)))
+
+
+def _check(parsed: argparse.Namespace) -> None:
+    if parsed.unverified and parsed.verified_within:
+        raise OptionError("--verified-within, --unverified: only one of the two")
     if parsed.include_accepted and parsed.format != "sh":
         raise OptionError(f"--include-accepted: only the script prints them separately, not --format {parsed.format}")
-    root = Root(parsed.tables)
-    within = duration_ms("--verified-within", parsed.verified_within)
-    found, older = abort_list.offered(root)
-    if within is not None:
-        stuck = verified.still_stuck(found, verified.verifications(root), within, datetime.now(UTC))
-        if len(stuck) < len(found):
-            print(_left_out(len(found) - len(stuck), len(found), parsed), file=sys.stderr)
-        found = stuck
+    if parsed.include_accepted and not parsed.unverified:
+        raise OptionError("--include-accepted needs --unverified: verify asks about proved candidates only")
+
+
+def chosen_cluster(parsed: argparse.Namespace, clusters: set[str]) -> str | None:
+    """The only cluster, or the one that is named; None for all of them, which a script cannot have."""
+    names = ", ".join(map(printable, sorted(clusters)))
+    if parsed.cluster is not None and parsed.cluster not in clusters:
+        raise OptionError(f"--cluster: {printable(parsed.cluster)} is not in the tables; they have {names}")
+    if parsed.cluster is None and parsed.format == "sh" and len(clusters) > 1:
+        raise OptionError(f"the tables have several clusters, and a script is for one: add --cluster, one of {names}")
+    return parsed.cluster or (next(iter(clusters)) if len(clusters) == 1 else None)
+
+
+def cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:
+    """The id of the cluster by its latest dump that had one, or else of the one that `verify` asked."""
+    found = [row["cluster_id"] for row in told if row["cluster"] == cluster and row.get("cluster_id")]
+    return found[-1] if found else None
+
+
+def _remarks(found: Sorted, candidates: int, older: int) -> Iterator[str]:
+    reasons = Counter([*found.left_out, *([BLOCKED] * len(found.blocked))])
+    if reasons:
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        yield f"txnlog: {reasons.total()} of {counted(candidates, 'open candidate')} left out: {counts}"
+    if reasons[NOT_LATELY]:
+        yield "txnlog: run txnlog verify first; --unverified offers what it has not confirmed"
     if older:
-        print(
-            f"txnlog: {older} open candidates are left out: an older txnlog judged them without proofs. Run txnlog"
-            " detect on a dump to judge them again",
-            file=sys.stderr,
+        was = "was" if older == 1 else "were"
+        yield (
+            f"txnlog: {counted(older, 'open candidate')} left out that {was} judged by an older txnlog without proofs:"
+            " run txnlog detect on a dump"
         )
-    is_older = parsed.broker_version == "older"
-    more = abort_list.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
-    if parsed.format != "sh":
-        sys.stdout.write(abort_list.rendered(found, parsed.format, is_older))
-        return
-    script = abort_list.rendered(found, "sh", is_older)
-    sys.stdout.write((script or abort_list.HEADER) + abort_list.accepted_part(more, is_older) if more else script)
-
-
-def _left_out(count: int, of: int, parsed: argparse.Namespace) -> str:
-    return (
-        f"txnlog: {count} of {of} open candidates are left out: no `txnlog verify` has found them STILL_STUCK within"
-        f" {printable(parsed.verified_within)}"
-    )
 
 
 COMMAND = Command(
@@ -75,5 +122,5 @@ COMMAND = Command(
     "print the abort commands backed by complete evidence",
     _add_arguments,
     _run,
-    "abort-list --tables /data/txnlog --verified-within 10m > aborts.sh",
+    "abort-list --tables /data/txnlog --cluster payments > aborts.sh",
 )

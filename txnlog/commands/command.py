@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from txnlog.errors import OptionError
+from txnlog.errors import OptionError, TableError
+from txnlog.tables.layout import Root
 from txnlog.times import milliseconds
 
 EXIT_CODES = """exit codes:
@@ -36,6 +37,14 @@ class Command(NamedTuple):
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """The argument of every command that reads tables."""
     parser.add_argument("--tables", required=True, metavar="ROOT", help="where the Delta tables are")
+
+
+def tables_root(text: str) -> Root:
+    """The tables that `--tables` names. `TableError` where that is a file."""
+    root = Root(text)
+    if not root.is_schema and Path(text).is_file():
+        raise TableError(f"{text} is a file: --tables takes the folder of the tables")
+    return root
 
 
 def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_tables
+from txnlog.commands.command import Command, add_cluster, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.report import transactions
-from txnlog.tables.layout import Root
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +18,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    found = transactions.described(Root(parsed.tables), parsed.transactional_id, parsed.cluster)
+    found = transactions.described(tables_root(parsed.tables), parsed.transactional_id, parsed.cluster)
     sys.stdout.write(transactions.rendered_description(found, parsed.format, width()))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables
+from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
 from txnlog.report import producers
-from txnlog.tables.layout import Root
 from txnlog.times import milliseconds
 
 
@@ -31,7 +30,7 @@ def _run(parsed: argparse.Namespace) -> None:
         expiration = milliseconds(parsed.producer_id_expiration)
     except OptionError as error:
         raise OptionError(f"--producer-id-expiration: {error}") from error
-    found = producers.producers(Root(parsed.tables), parsed.topic, parsed.partition, parsed.cluster, expiration)
+    found = producers.producers(tables_root(parsed.tables), parsed.topic, parsed.partition, parsed.cluster, expiration)
     sys.stdout.write(producers.rendered(found, parsed.format, width()))
 
 

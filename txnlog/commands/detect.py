@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from txnlog.commands.command import EXIT_CODES, Command
+from txnlog.commands.command import EXIT_CODES, Command, tables_root
 from txnlog.commands.terminal import progress
 from txnlog.config import OPTIONS, DetectOptions, detect_options
+from txnlog.detection.causes import Action
 from txnlog.dump.opener import dump_root
 from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
-from txnlog.report.output import printable
-from txnlog.tables.layout import Root
+from txnlog.report.abort_candidates import word
+from txnlog.report.advice import urgency
+from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.output import counted, printable
+from txnlog.tables.layout import URI, Root
 
 if TYPE_CHECKING:
     from txnlog.job.main import Outcome
@@ -48,6 +53,7 @@ def _run(parsed: argparse.Namespace) -> None:
     options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
     # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
+    tables_root(options.tables)
     if parsed.debug:
         os.environ.setdefault(SPARK_LOG_LEVEL, "info")
     print_outcome(_outcome(options), options)
@@ -75,27 +81,40 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
     """Print the results of a run, a few lines per cluster, and where the tables are."""
     for found in outcome.runs:
         print(
-            f"{printable(found['cluster'])}: {found['open_transactions']} open transactions,"
+            f"{printable(found['cluster'])}: {_counted(found['open_transactions'], 'open transaction')},"
             f" {found['late_transactions']} late, {found['abort_candidates']} to abort,"
             f" {found['undetermined']} undetermined"
-            f" ({found['partitions']} partitions, as of {printable(found['as_of_from'])}"
+            f" ({_counted(found['partitions'], 'partition')}, as of {printable(found['as_of_from'])}"
             f" by {_joined(found['as_of_sources'])})"
         )
         if found["coordinator_partitions_missing"]:
-            print(
-                f"  missing from the dump: {found['coordinator_partitions_missing']} of"
-                f" {found['coordinator_partitions']} partitions of __transaction_state"
-            )
+            of = _counted(found["coordinator_partitions"], "partition")
+            print(f"  missing from the dump: {found['coordinator_partitions_missing']} of {of} of __transaction_state")
         if found["bytes_damaged"]:
-            print(f"  {found['bytes_damaged']} of {found['bytes']} bytes are damaged: see the table dump_files")
+            of = _counted(found["bytes"], "byte")
+            print(f"  damaged: {found['bytes_damaged']} of {of}: see the table dump_files")
     if outcome.not_followed:
-        print(
-            f"{len(outcome.not_followed)} symbolic links or special files were not followed and not"
-            f" read: {', '.join(map(printable, outcome.not_followed[:LINKS_NAMED]))}"
-        )
+        named = ", ".join(map(printable, outcome.not_followed[:LINKS_NAMED]))
+        print(f"symbolic links or special files, not followed and not read: {len(outcome.not_followed)}: {named}")
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()
     print(f"Delta tables: {printable(place)}")
+    # Without Spark nobody reads a catalog, and to read a store once more takes requests, and rights of one's own.
+    if not root.is_schema and not URI.fullmatch(root.text):
+        print(_next(root, {str(found["cluster"]) for found in outcome.runs}))
+
+
+def _next(root: Root, clusters: set[str]) -> str:
+    """The open transactions of these clusters' latest dumps by action, and the command that shows them."""
+    actions = Counter(row["action"] for row in latest_transactions(root) if row["cluster"] in clusters)
+    counts = ", ".join(f"{actions[action]} {action}" for action in sorted(actions, key=urgency))
+    if not set(actions) - {Action.WAIT}:
+        return f"Open transactions: {counts or 'none'}. Nothing hangs."
+    return f"Open transactions: {counts}. Next: txnlog find-hanging --tables {word(root.text)}"
+
+
+def _counted(number: object, one: str) -> str:
+    return counted(int(str(number)), one)
 
 
 def _joined(names: object) -> str:

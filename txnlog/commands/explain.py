@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables
+from txnlog.commands.command import Command, add_cluster, add_format, add_partition, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.report import explanation_output, explanations
-from txnlog.tables.layout import Root
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    root = Root(parsed.tables)
+    root = tables_root(parsed.tables)
     found = explanations.explained(root, parsed.topic, parsed.partition, parsed.producer_id, parsed.cluster)
     sys.stdout.write(explanation_output.rendered(found, parsed.format, width()))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_format, add_tables
+from txnlog.commands.command import Command, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
-from txnlog.report import find_hanging
-from txnlog.tables.layout import Root
+from txnlog.report import late_transactions
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,8 +16,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    found = find_hanging.late_transactions(Root(parsed.tables))
-    sys.stdout.write(find_hanging.rendered(found, parsed.format, width()))
+    found = late_transactions.late_transactions(tables_root(parsed.tables))
+    sys.stdout.write(late_transactions.rendered(found, parsed.format, width()))
 
 
 COMMAND = Command(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_tables
+from txnlog.commands.command import Command, add_cluster, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
 from txnlog.report import transactions
-from txnlog.tables.layout import Root
 from txnlog.times import milliseconds
 
 
@@ -38,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     longer_than = _duration(parsed.duration_filter)
-    found = transactions.states(Root(parsed.tables), parsed.cluster)
+    found = transactions.states(tables_root(parsed.tables), parsed.cluster)
     listed = transactions.listed(found, parsed.state, longer_than, parsed.transactional_id_pattern)
     sys.stdout.write(transactions.rendered_list(listed, parsed.format, width()))
 

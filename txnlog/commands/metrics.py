@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from txnlog.commands.command import Command, add_tables
-from txnlog.tables.layout import Root
+from txnlog.commands.command import Command, add_tables, tables_root
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +18,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(parsed: argparse.Namespace) -> None:
     from txnlog.report import prometheus
 
-    found = prometheus.figures(Root(parsed.tables), parsed.cluster)
+    found = prometheus.figures(tables_root(parsed.tables), parsed.cluster)
     if parsed.output is None:
         sys.stdout.write(prometheus.exposition(found))
     else:

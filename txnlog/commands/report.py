@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from txnlog.commands.command import Command, add_tables
+from txnlog.commands.command import Command, add_tables, tables_root
 from txnlog.errors import OptionError
 from txnlog.report.output import printable
 from txnlog.report.words import size
@@ -19,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(parsed: argparse.Namespace) -> None:
     from txnlog.report import contents, page
 
-    content = page.rendered(contents.of_tables(parsed.tables), parsed.tables).encode()
+    content = page.rendered(contents.of_tables(tables_root(parsed.tables)), parsed.tables).encode()
     try:
         parsed.html.write_bytes(content)
     except OSError as error:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 
-from txnlog.commands.command import FORMS, Command, add_bootstrap_server, add_format, add_tables, duration_ms
+from txnlog.commands.command import (
+    FORMS,
+    Command,
+    add_bootstrap_server,
+    add_format,
+    add_tables,
+    duration_ms,
+    tables_root,
+)
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
-from txnlog.report import abort_list
+from txnlog.report import abort_candidates
 from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table, printable
-from txnlog.report.reading import rows
+from txnlog.report.output import as_csv, as_json, as_table, counted, printable
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.append import append
-from txnlog.tables.layout import RUNS, VERIFICATIONS, Root, columns_of
+from txnlog.tables.layout import RUNS, VERIFICATIONS, columns_of
 
 COLUMNS = (
     Column("Topic", "topic", is_name=True),
@@ -39,11 +47,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    root = Root(parsed.tables)
+    root = tables_root(parsed.tables)
     timeout = duration_ms("--timeout", parsed.timeout)
     if not timeout:
         raise OptionError("--timeout: must be above 0")
-    candidates = abort_list.open_candidates(root)
+    check_cluster(root, parsed.cluster)
+    candidates = abort_candidates.open_candidates(root)
     runs = rows(root, RUNS, order="finished_at")
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster
@@ -71,8 +80,8 @@ def _rendered(found: list[dict[str, object]], form: str) -> str:
 
 def _remark(found: int, others: int, live_id: str) -> str:
     return (
-        f"txnlog: {found} open candidates are of the cluster {printable(live_id)}; {others} are of others and were not"
-        " verified"
+        f"txnlog: {counted(found, 'open candidate')} of the cluster {printable(live_id)} verified; {others} of other"
+        " clusters left out"
     )
 
 

@@ -1,4 +1,4 @@
-"""Aggregates as SQL: Java reads a text at once; of a column that Python puts together each part is a message."""
+"""Aggregates as SQL: the JVM parses a text in one message, while a column built in Python takes one per operation."""
 
 from __future__ import annotations
 

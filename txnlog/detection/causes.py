@@ -1,4 +1,4 @@
-"""Why a transaction is open, what to do, and how sure that is: the names that rows carry, and their words."""
+"""Why a transaction is open, what to do, and how sure that is: the names that rows carry, and the texts about them."""
 
 from __future__ import annotations
 

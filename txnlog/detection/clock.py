@@ -2,7 +2,7 @@
 
 Bounds come from what a broker dated before and after a batch in the same log (markers, LogAppendTime, the topics that
 coordinators write), from when the coordinator handed out the producer id, from the times of files that do not change
-any more, and from earlier dumps. Where bounds contradict each other a clock was set, and none of them is believed.
+any more, and from earlier dumps. Where bounds contradict each other, a clock was set, and none of them counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from txnlog.detection.replay import KEY
 from txnlog.detection.rules import BY_EARLIER
 from txnlog.keys import COPY, LOG_DIR, PARTITION
 
-# What is compared of an earlier dump's transaction; `seen_` stands before each.
+# What is compared with an earlier dump's transaction; there each name begins with `seen_`.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
 SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
 

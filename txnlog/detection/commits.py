@@ -26,7 +26,7 @@ def in_turn(batches: DataFrame, log: Sequence[str]) -> DataFrame:
     """The transactional data and markers of each producer id in each log, and which of them each follows (`closed`).
 
     `batches` are rows of `BatchRow`, `log` the columns that name a log: `PARTITION` where there is one copy of each,
-    which spares a shuffle, else `COPY`. A marker closes data if what stands before it is no marker.
+    which spares a shuffle, else `COPY`. A marker closes data if data of its producer id comes right before it.
     """
     before = f"OVER (PARTITION BY {', '.join(log)}, producer_id ORDER BY base_offset)"
     return (

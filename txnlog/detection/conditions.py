@@ -16,7 +16,7 @@ from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 class Thresholds:
     """What an operator may set. All times in ms.
 
-    `padding_ms` is added to the largest timeout before anything counts as late; `slack_ms` stands for how long a copy
+    `padding_ms` is added to `transaction.max.timeout.ms` before anything counts as late; `slack_ms` is how long a copy
     took where that is not known; `clock_skew_ms` is how far two brokers' clocks may be apart.
     `accept_compacted_history` marks what is undetermined for want of history alone.
     """

@@ -12,7 +12,7 @@ from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
 
 PRODUCER = ("cluster", "producer_id")
-# What holds for the id's coordinator, or for all together where nobody knows whose the producer id is.
+# Of the id's coordinator partition; of all partitions together if the owner of the producer id is unknown.
 _OF_COORDINATOR = (
     "coordinator_as_of", "coordinator_as_of_is_plausible", "coordinator_copy_from", "whole_from",
     "coordinator_is_text", "unexplained_commits", "copies_disagree",
@@ -20,9 +20,9 @@ _OF_COORDINATOR = (
 
 
 def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame) -> DataFrame:
-    """Add whose the producer id is: `transactional_ids`, `owners`, and the one `transactional_id` where it is one.
+    """Add the owners of the producer id: `transactional_ids`, their number `owners`, and `transactional_id`.
 
-    An id that only `elsewhere` (records of other copies) knows counts, too.
+    Ids that are only in `elsewhere` (records of other copies) count, too.
     `born_at` (ms) is when the coordinator gave the producer id out; null where no record says so. `named_since` has the
     earliest record of each of its coordinator partitions that names it.
     """
@@ -47,10 +47,10 @@ def with_coordinator(
     clusters: DataFrame,
     clock_skew_ms: int,
 ) -> DataFrame:
-    """Add the id's current state, the last transaction that listed the partition, and how far its log can be believed.
+    """Add the id's current state, the last transaction that listed the partition, and how complete its log is.
 
     For a producer id that no coordinator knows every coordinator partition counts: the earliest copy, the latest start.
-    `is_born_in_range`: the range of whole records has the one that gave the producer id out: nothing is before it.
+    `is_born_in_range`: the record that handed out the producer id is in the range of whole records.
     `known_since` (ms) is when it was given out, or, of a coordinator whose log is whole from its start, first named.
     `last_elsewhere` and `last_reaching`: where other copies (`elsewhere`) have its last record. An id of which they
     have no more than that it expired, and the chosen copy has nothing, is known to no coordinator.
@@ -154,7 +154,7 @@ def with_pending(transactions: DataFrame, sums: DataFrame, copies: DataFrame, cl
 
 
 def with_remembered(transactions: DataFrame, remembered: DataFrame | None) -> DataFrame:
-    """Add `remembered_id`: whose the producer id was in earlier runs."""
+    """Add `remembered_id`: the transactional ids that owned the producer id in earlier runs."""
     if remembered is None:
         return transactions.selectExpr("*", "CAST(NULL AS string) AS remembered_id")
     names = summed(

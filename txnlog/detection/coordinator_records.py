@@ -39,7 +39,7 @@ def within_calendars(states: DataFrame) -> DataFrame:
 
 
 def producer_ids(states: DataFrame) -> DataFrame:
-    """Which transactional id each producer id belongs to: one row per pair that any record names.
+    """The transactional ids of each producer id: one row per pair that any record names.
 
     An id changes its producer id when the epochs are used up, so the ones before and after count as well.
     `known_since` (ms) is the earliest record that names it, `born_at` the one that gave it out (`IS_BIRTH`).

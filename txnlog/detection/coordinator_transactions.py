@@ -90,7 +90,7 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         "max_by(struct(state, offset, file, position), offset) AS last_record",
         "max(client_transaction_version) AS client_transaction_version",
     )
-    # The one before, past any whose Prepare* record is not there.
+    # The previous one that has a Prepare* record.
     previous = f"last_value(prepared, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
     grouped = per_transaction.selectExpr("*", f"{previous} AS previous").selectExpr(

@@ -1,4 +1,4 @@
-"""Which copy of each partition is believed, and how whole it is.
+"""Which copy of each partition is used, and how complete it is.
 
 Copies of one partition are never unioned: the one with the highest last leader epoch counts, then the one with the
 highest log end offset. A lagging follower may lack a marker that the leader has. Raw segments come before texts.
@@ -18,12 +18,12 @@ from txnlog.keys import COPY, LOG_DIR, PARTITION
 UNKNOWN_PRODUCER_ID = -2
 # Segments below the newest producer snapshot. Those that cannot be read have `damaged_to`.
 IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
-# Of a chosen copy: something says that the log reaches beyond it.
+# Something shows that the log reaches beyond the chosen copy.
 LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset"
 )
-# Of a chosen copy: nothing of the log is missing below it, whatever the broker still had when it was copied.
+# The chosen copy begins where the broker's log did when it was copied: no segment below it is missing.
 STARTS_WITH_LOG = (
     "(first_base_offset = 0 OR epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
     " AND NOT lowest_base_offset < first_base_offset"
@@ -33,7 +33,7 @@ IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 _IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
 _BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 _AFTER = f"OVER ({_IN_COPY} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
-# The copies of a partition, the one that is believed first.
+# The copies of a partition, the one that is used first.
 _OF_PARTITION = f"PARTITION BY {', '.join(PARTITION)}"
 _RANKED = (
     f"OVER ({_OF_PARTITION} ORDER BY is_text, last_leader_epoch DESC NULLS LAST, log_end_offset DESC,"

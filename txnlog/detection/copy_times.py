@@ -8,7 +8,7 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.keys import LOG_DIR
 
-# A text may have been printed, or attached and fetched, long after the log was copied; 0 is a time nobody knows.
+# Dump-log output may have been printed or fetched long after the log was copied. 0 means that the time is unknown.
 _FILE_TIME = "if(NOT coalesce(is_text, false) AND unix_millis(modified) > 0, unix_millis(modified), NULL)"
 _OF_BROKER = "OVER (PARTITION BY cluster, broker)"
 

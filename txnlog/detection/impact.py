@@ -1,4 +1,4 @@
-"""What an open transaction holds back: the last stable offset stands at the first one's start."""
+"""What open transactions hold back: the last stable offset is the start of the first one."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _SUMS = (
     "if(count_if(NOT is_seed AND records IS NULL) = 0, coalesce(sum(if(is_seed, NULL, records)), 0), NULL) AS records",
     "sum(size_in_bytes) AS bytes",
     "min(if(is_seed, NULL, base_offset)) AS first_batch_offset",
-    # A snapshot has the epoch of the last batch: where that of the first is not in the log, nobody knows it.
+    # A snapshot has the epoch of the last batch. If the first batch is not in the log, its epoch is unknown.
     (
         "if(min(base_offset) = min(if(is_seed, NULL, base_offset)), min(lowest_producer_epoch), NULL)"
         " AS first_producer_epoch"

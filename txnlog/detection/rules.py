@@ -1,7 +1,7 @@
 """The rules: the first one that applies decides. An action is taken only if each proof that its rule needs holds.
 
-Otherwise the verdict is UNDETERMINED, with the cause and the words of the first proof that is lacking. ABORT, FENCE and
-MOVE_COORDINATOR all end in data being discarded; the last rule is UNDETERMINED, so that what nobody thought of is, too.
+Otherwise the verdict is UNDETERMINED, with the cause and the reason of the first missing proof. ABORT, FENCE and
+MOVE_COORDINATOR all end in data being discarded. The last rule is UNDETERMINED: it catches all other cases.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from txnlog.detection.log_proofs import AS_OF_IS_PLAUSIBLE, IS_LATE, MARKER_IS_P
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import OF_AGE, OF_HISTORY, OF_LOG
 
-# Before the reason of an earlier dump, which is told on.
+# Precedes a reason that is taken over from an earlier dump.
 BY_EARLIER = "by an earlier dump: "
 
 
@@ -39,7 +39,7 @@ OF_ABORT = (
 )  # fmt: skip
 # Ending a coordinator's transaction decides all that its producer id has open in each of its partitions.
 OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT, TRANSACTION_IS_WHOLE)
-# What must hold of any open data before somebody ends a transaction that lists its partition.
+# What must hold for any open data before a transaction that lists its partition may be ended.
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 
 RULES: tuple[Rule, ...] = (

@@ -21,7 +21,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 
     `lacking` names the proof for want of which the verdict is UNDETERMINED, and `wanted_cause` what it would be.
     `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
-    `is_contradicted`: something speaks against an abort, though other proofs may be lacking as well.
+    `is_contradicted`: evidence contradicts an abort, though other proofs may be missing as well.
     """
     accepts = "true" if thresholds.accept_compacted_history else "false"
     against = " OR ".join(
@@ -50,7 +50,7 @@ def _first_rule() -> str:
 
 
 def _first_lacking() -> str:
-    """Of the proofs that the rule needs the name of the first one that is lacking."""
+    """The name of the first missing proof of those that the rule needs."""
     by_needs: dict[tuple[Proof, ...], list[str]] = {}
     for number, rule in enumerate(RULES, 1):
         by_needs.setdefault(rule.needs, []).append(str(number))
@@ -83,7 +83,7 @@ def _lacking_reasons() -> str:
 
 
 _RESTS_ON_TEXT = "(coalesce(is_text, false) OR coalesce(coordinator_is_text, false))"
-# The older texts lack previous producer ids. And somebody else than the producer must say when it was written.
+# Older dump-log output lacks previous producer ids. And the time of the data must not rest on its producer alone.
 _LACKS_HISTORY_ALONE = (
     f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND (bounded_by IS NOT NULL OR known_before IS NOT NULL"
     " OR NOT is_known) AND NOT coalesce(coordinator_is_text, false), false)"
@@ -94,7 +94,7 @@ _IS_STATED = "as_of_source IN ('option', 'manifest')"
 _IS_DOUBTFUL = "action = 'KEEP' AND NOT is_dated_before_commit AND coalesce(kept_with <> 'HIGH', true)"
 # For what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
 _IS_DATED_BY_PRODUCER = f"action IN ({', '.join(map(repr, map(str, DISCARDING)))}) AND NOT is_dated_before_coordinator"
-# HIGH where nothing stands in for evidence: a stated as-of, checkpoints, sound timestamps, a quiet producer.
+# HIGH needs all of: a stated as-of, checkpoints, timestamps that agree with the brokers', no new transaction of the id.
 _IS_WHOLE = (
     f"{_IS_STATED} AND high_watermark IS NOT NULL AND timestamps_trusted"
     " AND NOT coalesce(current.state = 'Ongoing', false)"

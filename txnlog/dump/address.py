@@ -1,4 +1,4 @@
-"""Addresses of object stores: which are taken, and what may stand in them. They are written to the tables."""
+"""Addresses of object stores: which are accepted, and what they may contain. They are written to the tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from txnlog.errors import DumpError
 
 # What Spark and Hadoop call a store, and what pyarrow calls it.
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
-# Settings of pyarrow's file systems that are no secrets; the address of a dump stands in the tables.
+# Settings of pyarrow's file systems that are no secrets: the address of a dump is written to the tables.
 SETTINGS = frozenset(
     {
         "region", "scheme", "endpoint_override", "tls_ca_file_path",

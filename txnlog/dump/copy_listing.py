@@ -1,4 +1,4 @@
-"""`listing.tsv`: what a broker's folder held when somebody listed it, just before it was copied.
+"""`listing.tsv`: what a broker's folder contained when it was listed, just before it was copied.
 
 A file may grow between its stat and its reading, so that the copy's own time of an active segment says nothing of the
 last bytes in it. A file that is as long in the copy as it was in the listing had all its bytes at the listed time.

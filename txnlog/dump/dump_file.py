@@ -81,7 +81,7 @@ class DumpFile:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """A copied log directory: whose it is, and when it was copied. `copied` is None where nobody wrote that down.
+    """A copied log directory: its cluster and broker, and when it was copied (`copied` is None if unknown).
 
     `cluster_id` is what its `meta.properties` says, None where that is not there.
     """

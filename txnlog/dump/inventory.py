@@ -154,7 +154,7 @@ def _walk(root: str) -> Iterator[DumpFile]:
 
 
 def _unreadable(path: str, relative: str, directory: str, reason: str) -> DumpFile:
-    """A folder, or a file in the folder `directory`, of which nothing can be told but its name."""
+    """A folder, or a file in the folder `directory`, of which only the name is known."""
     topic, partition = topic_partition_of(os.path.basename(directory))
     log_dir = os.path.dirname(directory) if topic else directory
     kind = FileKind.SEGMENT if topic else FileKind.UNREADABLE

@@ -19,7 +19,7 @@ UNKNOWN_TIME = 0
 
 
 class Entry(NamedTuple):
-    """A file in a folder; `modified_ms` is 0 where nobody knows it.
+    """A file in a folder; `modified_ms` is 0 if unknown.
 
     `trouble` says why it cannot be read; `is_special` that this is because it is a link, a pipe, a socket or a device.
     """

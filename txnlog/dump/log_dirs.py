@@ -23,7 +23,7 @@ UNNAMED = "unnamed"
 
 
 def manifests_of(files: Iterable[DumpFile]) -> dict[str, Manifest]:
-    """Manifests by the folder they stand in, relative to the root."""
+    """Manifests by their folder, relative to the root."""
     found = [file for file in files if file.kind is FileKind.MANIFEST and not file.skipped]
     return {os.path.dirname(file.file): read_manifest(file.path) for file in found}
 

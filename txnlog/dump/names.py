@@ -14,7 +14,7 @@ PARTITION_DIRECTORY = re.compile(r"(?P<topic>.{1,249})-(?P<partition>\d{1,10})",
 # Kafka cuts the start of such a name so that it fits: it need not end in a partition.
 NOT_THE_LOG = re.compile(r".+\.[0-9a-f]{32}-(?P<what>future|delete|stray)|.+-(?P<old>delete)", re.DOTALL)
 OFFSET_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.log|\.index|\.timeindex|\.txnindex|\.snapshot)")
-# A segment that was compressed, renamed or only begun when somebody copied it: `.log.gz`, `.log.part`, `.LOG`, `.log~`,
+# A segment that was compressed, renamed or incomplete when it was copied: `.log.gz`, `.log.part`, `.LOG`, `.log~`,
 # `(1).log`, and what rsync calls a file that it has not finished.
 NOT_AS_IT_WAS = re.compile(r"\.?(?P<offset>\d{20})(?:\.(?i:log)(?:[^A-Za-z].*)?| ?\(\d+\)\.log)", re.DOTALL)
 ALTERED = "a segment that is compressed, renamed or incomplete: copy it again as NUMBER.log"

@@ -23,7 +23,7 @@ from txnlog.errors import StoreError
 
 # What one request asks for: at 100 MB/s a third of a second, next to which the time of a request itself is little.
 BLOCK = 32 << 20
-# Of most texts, and of all that are none, only the beginning is looked at.
+# Only the beginning is read of most texts, and of all files that are none.
 FIRST_BLOCK = 256 << 10
 LONGEST_REASON = 300
 
@@ -54,7 +54,7 @@ def _stored(root: Address, relative: str, size: int) -> Stored:
 
 
 class StoredSegment(LocalSegment):
-    """An object, fetched block by block as it is looked at into a file without a name, which is mapped.
+    """An object, fetched block by block as it is read into a file without a name, which is mapped.
 
     Each byte is asked for at most once, whatever looks back; disk space is bounded by the object, memory by a block.
     """
@@ -102,7 +102,7 @@ class StoredStream(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Formats are told by the first bytes, which are then read again."""
+        """Formats are recognized by the first bytes, which are then read again."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:

@@ -28,7 +28,7 @@ def shown(path: str) -> str:
 
 
 def opened_segment(path: str) -> LocalSegment:
-    """A file to be looked at anywhere, in bounded memory. `OSError` as by `open`; `StoreError`."""
+    """A file to be read at any position, in bounded memory. `OSError` as by `open`; `StoreError`."""
     return StoredSegment(address(path)) if is_address(path) else LocalSegment(path)
 
 

@@ -110,7 +110,7 @@ class _Text:
         return None
 
     def head(self) -> bytes:
-        """What stands at the cursor, up to the next heading."""
+        """What follows the cursor, up to the next heading."""
         while self._left() < HEAD and self._fill():
             pass
         if self._is_at_heading():

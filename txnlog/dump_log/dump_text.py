@@ -1,6 +1,6 @@
 """What `kafka-dump-log.sh` (`DumpLogSegments`) prints, of every release: which line is what, and coordinator records.
 
-A release is told by the labels of its lines alone. Batches and entries are lines of labels and values
+A release is recognized by the labels of its lines alone. Batches and entries are lines of labels and values
 (`txnlog.dump_log.labelled`); here is the rest: headings, ends, and the words of `--transaction-log-decoder`.
 """
 

@@ -50,7 +50,7 @@ class Labelled(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The labels of a line in their order, each with its word (None: a number), and how many numbers stand in that."""
+    """The labels of a line in their order, each with its word (None: a number), and how many numbers it has."""
 
     labels: tuple[str, ...]
     words: tuple[str | None, ...]

@@ -1,4 +1,4 @@
-"""The header of a record batch, magic 2 (KIP-98; `DefaultRecordBatch`), and what stands in its place in older logs.
+"""The header of a record batch, magic 2 (KIP-98; `DefaultRecordBatch`), and its equivalent in older logs.
 
 Everything txnlog needs of a topic partition is in these 61 bytes, which are never compressed. CRC-32C covers
 `attributes` to the end of the batch: base offset, length, leader epoch and magic are *not* covered.
@@ -56,7 +56,7 @@ CRC_POSITION = 17
 CHECKED_FROM = 21
 SMALLEST_BATCH_LENGTH = HEADER_SIZE - LENGTH_END
 
-# Offsets beyond this are damage: nobody has appended that much, and sums of them would overflow.
+# Offsets beyond this are damage: no log has that many records, and sums of them would overflow.
 TOO_LARGE_OFFSET = 1 << 62
 
 # magic 0: crc, magic, attributes, key length, value length. magic 1 has a timestamp (8 bytes) in between.

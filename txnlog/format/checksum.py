@@ -1,4 +1,4 @@
-"""Whether a whole, checked batch stands at a place: the only certainty there is about where a batch begins."""
+"""Whether a whole batch with a valid checksum is at a position: the only proof of where a batch begins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Segment(Protocol):
 def valid_length_at(segment: Segment, position: int, limit: int | None = None) -> int | None:
     """Bytes of the valid batch at `position`, its first 12 included; None where there is none.
 
-    `limit` bounds one read, never the batch: a length is believed only after the checksum over all of it matched.
+    `limit` bounds one read, never the batch: a length counts only after the checksum over all of it matched.
     """
     view = segment.view(position, HEADER_SIZE)
     if len(view) > MAGIC_POSITION + 1 and view[MAGIC_POSITION] <= 1:

@@ -37,7 +37,7 @@ class TransactionState(NamedTuple):
     """A value of `__transaction_state`.
 
     Times in ms since 1970, `start_timestamp` -1 without a transaction. `topic_partitions` is None where the record
-    has none (Empty). -1 stands for a producer id or epoch that is not set.
+    has none (Empty). -1 is a producer id or epoch that is not set.
     """
 
     producer_id: int

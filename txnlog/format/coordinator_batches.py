@@ -43,7 +43,7 @@ class UsualTimes(NamedTuple):
 
 
 _BYTE, _INT16, _INT32, _INT64 = np.dtype("u1"), np.dtype(">i2"), np.dtype(">i4"), np.dtype(">i8")
-# By their numbers, with what stands for them where they are not there.
+# By their numbers, with the value of those that are missing.
 _TAGS: tuple[tuple[str, np.dtype[Any], int], ...] = (
     ("previous_producer_id", _INT64, -1),
     ("next_producer_id", _INT64, -1),
@@ -114,7 +114,7 @@ def _read(record: Cursor, indexes: npt.NDArray[np.intp]) -> UsualRecords:
 
 
 def _start_of_record(record: Cursor) -> Numbers:
-    """What stands before the key; the offset relative to the batch's."""
+    """The fields before the key; the offset is relative to the batch's."""
     length = record.varint()
     record.expect(record.at + length == record.end)
     record.skip(1)

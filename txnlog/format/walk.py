@@ -67,7 +67,7 @@ def _frames(window: memoryview) -> tuple[Places, Places]:
     """Starts and ends of batches, following the length fields as long as each lies in the window whole."""
     found: list[int] = []
     place, size, length_at, add = 0, len(window), _INT32.unpack_from, found.append
-    # Once a batch: nothing stands in this loop that can be done for all of them at once.
+    # Runs once a batch, so this loop contains only what cannot be done for all of them at once.
     while place + MAGIC_POSITION < size:
         (length,) = length_at(window, place + LENGTH_POSITION)
         end = place + LENGTH_END + length

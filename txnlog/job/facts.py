@@ -42,14 +42,14 @@ LOG_DIR_SCHEMA = pa.schema(
 def facts_of(
     evidence: DataFrame, options: DetectOptions, dump: Inventory, coordinators: CoordinatorLogs | None = None
 ) -> Facts:
-    """The facts of a dump by its evidence (`txnlog.sources.reading`), which should be kept, as all of them are of it.
+    """The facts of a dump by its evidence (`txnlog.sources.reading`), which should be cached.
 
     With coordinators' logs of the running cluster if given, and nothing of earlier runs.
     """
     spark = evidence.sparkSession
 
     def entries(fact: str) -> DataFrame:
-        # Of a frame that is kept Spark passes over what is of other kinds, if the kinds wanted are named.
+        # Spark skips the rows of other kinds in a cached frame if the wanted kinds are literals.
         return evidence.where(F.col("fact") == fact).select(f"{fact}.*")
 
     facts = Facts(

@@ -48,7 +48,7 @@ from txnlog.tables.store import Store
 if TYPE_CHECKING:
     from txnlog.live.coordinators import CoordinatorLogs
 
-# Of what is computed before it is needed: how many frames at once, and what its jobs are known by.
+# How many frames are computed ahead at once, and the tag of their jobs.
 FRAMES_AHEAD = 2
 AHEAD = "txnlog-ahead"
 
@@ -218,7 +218,7 @@ def _keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
             return frame
         # Whoever uses the frame meets the same error.
         computed = ahead.submit(compute, kept[-1])
-        # Of what no task has read yet Spark expects 8 bytes, and would send all coordinators' records to each task.
+        # Spark estimates 8 bytes for what no task has read yet, and would broadcast all coordinators' records.
         if not is_small(spark):
             computed.result()
         return kept[-1]

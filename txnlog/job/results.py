@@ -38,7 +38,7 @@ from txnlog.tables.layout import (
 from txnlog.tables.run_rows import RunRow
 from txnlog.tables.store import Store
 
-# Of a copy: something says that it lacks the end of its log.
+# Something shows that the copy lacks the end of its log.
 _IS_CUT = f"coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL"
 
 

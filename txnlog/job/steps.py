@@ -30,7 +30,7 @@ def steps_of(options: DetectOptions) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Steps:
-    """Seconds that each step took; `announce` is told the name of each as it begins."""
+    """Seconds that each step took; `announce` is called with the name of each as it begins."""
 
     announce: Callable[[str], None]
     seconds: dict[str, float] = field(default_factory=dict)

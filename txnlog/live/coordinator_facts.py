@@ -38,7 +38,7 @@ def live_log_dir(found: CoordinatorLogs, cluster: str) -> LogDir:
 def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_dirs: DataFrame) -> Facts:
     """The facts of a dump, and these copies; `log_dirs` is what `Facts.log_dirs` has of `live_log_dir`.
 
-    A copy with the highest leader epoch and log end is believed, so that it takes the place of older ones by itself.
+    The copy with the highest leader epoch and log end is used, so these replace older ones by themselves.
     """
     spark = facts.log_dirs.sparkSession
     states = frame_of(spark, state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))

@@ -45,14 +45,23 @@ def chosen_cluster(candidates: Sequence[Row], runs: Iterable[Row], live_id: str,
     if cluster is None:
         names = {name for name, one in ids.items() if one == live_id}
         if not names and candidates:
-            raise ClusterError(
-                f"the cluster's id is {live_id}, and no dump in the tables has it: if the candidates are of this"
-                f" cluster, name theirs with --cluster ({', '.join(sorted({row['cluster'] for row in candidates}))})"
-            )
+            raise _no_dump_of(live_id, sorted({row["cluster"] for row in candidates}), ids)
         return [row for row in candidates if row["cluster"] in names]
     if ids.get(cluster, live_id) != live_id:
         raise ClusterError(f"the cluster's id is {live_id}, the dumps of {cluster} are of {ids[cluster]}: another one")
     return [row for row in candidates if row["cluster"] == cluster]
+
+
+def _no_dump_of(live_id: str, names: list[str], ids: Mapping[str, str]) -> ClusterError:
+    """Which clusters the candidates are of: only one without an id may be the one that answers."""
+    without = [name for name in names if name not in ids]
+    if without:
+        return ClusterError(
+            f"the cluster's id is {live_id}, and no dump in the tables has it: if the candidates are of this cluster,"
+            f" name theirs with --cluster ({', '.join(without)})"
+        )
+    known = ", ".join(f"{name} ({ids[name]})" for name in names)
+    return ClusterError(f"the cluster's id is {live_id}, the dumps are of {known}: ask the brokers of one of these")
 
 
 def verifications(candidates: Sequence[Row], live: LiveCluster, live_id: str) -> list[VerificationRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from txnlog.dump.dump_file import FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.advice import urgency
-from txnlog.report.reading import rows
+from txnlog.report.latest_run import of_latest_run, since
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
@@ -112,13 +113,13 @@ def _contents(read: Reader) -> Contents:
     nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
     latest = {run["cluster"]: run for run in nights}
     before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
-    opened = read(OPEN_TRANSACTIONS, _since([*latest.values(), *before.values()]))
+    opened = read(OPEN_TRANSACTIONS, since([*latest.values(), *before.values()]))
     is_wanted = f"(problem IS NOT NULL OR bytes_damaged > 0 OR ({COORDINATORS}))"
-    files = list(_within(read(DUMP_FILES, f"{_since(latest.values())} AND {is_wanted}"), latest))
+    files = of_latest_run(read(DUMP_FILES, f"{since(latest.values())} AND {is_wanted}"), latest.values())
     return Contents(
         nights,
-        sorted(_within(opened, latest), key=_place),
-        sorted(_within(opened, before), key=_place),
+        sorted(of_latest_run(opened, latest.values()), key=_place),
+        sorted(of_latest_run(opened, before.values()), key=_place),
         sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
         [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
     )
@@ -128,19 +129,6 @@ def _nights(runs: list[Row]) -> list[Row]:
     """One row per cluster and as-of, oldest first. Of several runs over the same dump the last one counts."""
     by_night = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
     return [by_night[run] for run in sorted(by_night)]
-
-
-def _since(nights: Iterable[Row]) -> str:
-    """The condition that excludes rows older than all of these runs."""
-    earliest = min((run["as_of_from"] for run in nights), default=None)
-    return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
-
-
-def _within(found: list[Row], nights: dict[str, Row]) -> Iterable[Row]:
-    for row in found:
-        run = nights.get(row["cluster"])
-        if run is not None and run["as_of_from"] <= row["as_of"] <= run["as_of_to"]:
-            yield row
 
 
 def _is_trouble(file: Row) -> bool:

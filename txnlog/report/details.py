@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from txnlog.report import timeline
-from txnlog.report.abort_list import command, word
+from txnlog.report.abort_candidates import command, option, word
 from txnlog.report.advice import ADVICE, meaning
 from txnlog.report.contents import BlockedPartition, Contents, Row, hangs
 from txnlog.report.output import printable
@@ -58,10 +58,14 @@ def evidence(row: Row) -> list[str]:
 
 def _checks(row: Row) -> list[str]:
     """Commands that ask the live cluster and change nothing."""
-    found = [f"{TOOL} describe-producers --topic {word(row['topic'])} --partition {row['partition']}"]
+    found = [f"{TOOL} describe-producers {_words('--topic', row['topic'])} --partition {row['partition']}"]
     if row["transactional_id"]:
-        found.append(f"{TOOL} describe --transactional-id {word(row['transactional_id'])}")
+        found.append(f"{TOOL} describe {_words('--transactional-id', row['transactional_id'])}")
     return found
+
+
+def _words(name: str, value: str) -> str:
+    return " ".join(map(word, option(name, value)))
 
 
 def _commands(blocked: BlockedPartition) -> list[str]:

@@ -9,10 +9,10 @@ from txnlog.detection.causes import DISCARDING, Action, Cause
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
-from txnlog.report.abort_list import command
+from txnlog.report.abort_candidates import command
 from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
-from txnlog.report.reading import rows, text_literal
+from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
 
@@ -60,6 +60,7 @@ def explained(
     place += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
     copies = rows(root, DUMP_FILES, f"{place} AND kind = 'segment' AND copy_chosen")
     if not copies:
+        check_cluster(root, cluster)
         raise OptionError(f"no dump in the tables has {topic}-{partition}: check --topic, --partition and --cluster")
     latest: dict[str, Any] = {}
     for copy in copies:

@@ -14,6 +14,7 @@ import txnlog
 from txnlog.detection.causes import Cause
 from txnlog.errors import SetupError
 from txnlog.report import coverage, nights, overview, page_tables, words
+from txnlog.report.abort_candidates import word
 from txnlog.report.advice import ADVICE, urgency
 from txnlog.report.contents import BlockedPartition, Contents
 from txnlog.report.details import detail
@@ -67,6 +68,7 @@ def _environment() -> Environment:
         "moment": words.moment,
         "size": words.size,
         "name": printable,
+        "word": word,
     }
     environment.globals["amount"] = words.amount
     return environment
@@ -100,7 +102,7 @@ def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str
     return {
         "version": txnlog.__version__,
         "generated": datetime.now(UTC),
-        "source": printable(source),
+        "source": source,
         "headline": _headline(tables, blocked),
         "plan": _plan(blocked),
         "clusters": [_cluster(run, blocked) for run in tables.latest.values()],

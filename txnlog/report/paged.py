@@ -13,7 +13,7 @@ from txnlog.report.words import lasting, number
 class Column(NamedTuple):
     """A column: its heading, where its values are from, and what they are: text, code, number, duration (ms), action.
 
-    A column that is not shown stands in the row's details only.
+    A hidden column appears in the row's details only.
     """
 
     title: str

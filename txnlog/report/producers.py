@@ -11,7 +11,7 @@ from typing import Any
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.reading import rows, text_literal
+from txnlog.report.table_rows import rows, text_literal
 from txnlog.report.transactions import NONE, epoch_ms
 from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, TRANSACTIONAL_IDS, Root, columns_of
 

@@ -22,10 +22,10 @@ from prometheus_client.registry import Collector
 import txnlog
 from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
-from txnlog.report.abort_list import is_judged_by_proofs
-from txnlog.report.find_hanging import of_latest_run
+from txnlog.report.abort_candidates import is_judged_by_proofs
+from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import printable
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 # A series each; the others are counted.
@@ -62,12 +62,10 @@ def figures(root: Root, cluster: str | None = None) -> Figures:
 def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, Any]]]) -> Figures:
     """The figures of some runs, one a cluster; `read` gives the rows of a table of which a condition in SQL holds."""
     clusters = {run["cluster"] for run in runs}
-    earliest = min((run["as_of_from"] for run in runs if run["as_of_from"]), default=None)
-    of_late = "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.isoformat()}'"
-    files = of_latest_run(read(DUMP_FILES, f"problem IS NOT NULL AND {of_late}"), runs)
+    files = of_latest_run(read(DUMP_FILES, f"problem IS NOT NULL AND {since(runs)}"), runs)
     return Figures(
         runs,
-        of_latest_run(read(OPEN_TRANSACTIONS, of_late), runs),
+        of_latest_run(read(OPEN_TRANSACTIONS, since(runs)), runs),
         [
             row
             for row in read(ABORT_CANDIDATES, "status = 'OPEN'")
@@ -88,7 +86,7 @@ def exposition(found: Figures) -> str:
 
 
 def write(found: Figures, path: Path) -> None:
-    """Write the metrics to a file: whoever reads it meanwhile sees the old one or the new one. `OptionError`."""
+    """Write the metrics to a file atomically: a reader sees the old one or the new one. `OptionError`."""
     try:
         write_to_textfile(str(path), _registry(found))
     except OSError as error:

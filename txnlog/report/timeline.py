@@ -30,7 +30,7 @@ def by_offset(tables: Contents, partition: Partition) -> Figure:
     """The log of a partition over its offsets: what consumers can read, what is held back, and by which transactions.
 
     A bar reaches from a transaction's first offset to the log end, as it is open there; a triangle shows the producer
-    id's marker before it. Lines stand at the last stable offset and at the log end.
+    id's marker before it. Lines mark the last stable offset and the log end.
     """
     found = open_in(tables, partition)
     shown, rest = found[:MOST_BARS], found[MOST_BARS:]

@@ -15,7 +15,7 @@ from typing import Any
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.reading import rows, text_literal
+from txnlog.report.table_rows import rows, text_literal
 from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root, columns_of
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")

@@ -1,20 +1,31 @@
-"""Abort candidates that `verify` just found STILL_STUCK, for `abort-list --verified-within`."""
+"""Which abort candidates may be offered, by what `verify` last found: those that the live cluster is still stuck at."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from txnlog.errors import MissingTableError
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import ABORT_CANDIDATES, VERIFICATIONS, Root
 
 Row = dict[str, Any]
 
-STUCK = "STILL_STUCK"
-# Added to the columns of the candidate's table.
+STUCK, BLOCKED = "STILL_STUCK", "BLOCKED_BY_EARLIER"
+# Nothing is left to abort.
+OVER = ("RESOLVED", "GONE")
+NOT_LATELY = "not verified lately"
+# Added to the columns of the candidate's table; null where it was never verified.
 ADDED = ("verified_at", "verification")
+
+
+class Sorted(NamedTuple):
+    """Candidates by what becomes of them: `left_out` has the reason of each, a status or `NOT_LATELY`."""
+
+    offered: list[Row]
+    blocked: list[Row]
+    left_out: list[str]
 
 
 def verifications(root: Root) -> list[Row]:
@@ -25,21 +36,40 @@ def verifications(root: Root) -> list[Row]:
         return []
 
 
-def still_stuck(candidates: Iterable[Row], seen: Iterable[Row], within_ms: int, now: datetime) -> list[Row]:
-    """The candidates of which the newest verification says STILL_STUCK and is not older than `within_ms`.
+def by_verification(candidates: Iterable[Row], seen: Iterable[Row], within_ms: int | None, now: datetime) -> Sorted:
+    """Offered is what the newest verification, not older than `within_ms`, found STILL_STUCK; without a limit all but
+    what is over.
 
     `seen` are rows of `verifications`, the newest last. A time that far in the future is refused, too: one of two
     clocks is wrong.
     """
-    newest = {_key(row): row for row in seen}
-    within = timedelta(milliseconds=within_ms)
-    return [
-        candidate | {"verified_at": found["verified_at"], "verification": found["reason"]}
-        for candidate in candidates
-        if (found := newest.get(_key(candidate))) is not None
-        and found["status"] == STUCK
-        and abs(now - found["verified_at"]) <= within
-    ]
+    newest, found = {_key(row): row for row in seen}, Sorted([], [], [])
+    for candidate in candidates:
+        last = newest.get(_key(candidate))
+        status = _status(last, within_ms, now)
+        row = candidate | _added(last)
+        if status == STUCK or (within_ms is None and status not in OVER):
+            found.offered.append(row)
+        elif status == BLOCKED:
+            found.blocked.append(row)
+        else:
+            found.left_out.append(status)
+    return found
+
+
+def _status(last: Row | None, within_ms: int | None, now: datetime) -> str:
+    if last is None:
+        return NOT_LATELY
+    status = str(last["status"])
+    if status in OVER or within_ms is None:
+        return status
+    return status if abs(now - last["verified_at"]) <= timedelta(milliseconds=within_ms) else NOT_LATELY
+
+
+def _added(last: Row | None) -> Row:
+    if last is None:
+        return dict.fromkeys(ADDED)
+    return {"verified_at": last["verified_at"], "verification": f"{last['status']}: {last['reason']}"}
 
 
 def _key(row: Row) -> tuple[Any, ...]:

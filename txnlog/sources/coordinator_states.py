@@ -28,7 +28,7 @@ NAMES = tuple(field.name for field in fields(TransactionStateRow))
 NULLS: dict[str, Any] = dict.fromkeys(NAMES)
 ALWAYS_THERE = ("producer_id", "producer_epoch", "timeout_ms", "client_transaction_version", "last_update_timestamp")
 NULL_BELOW_0 = ("previous_producer_id", "next_producer_id", "next_producer_epoch", "start_timestamp")
-# Of a segment, so that what a few bytes can become stays small, too.
+# Bytes of a segment that are decoded at once: compressed records may become many times as large.
 BYTES_AT_ONCE = 4 << 20
 
 
@@ -42,7 +42,7 @@ def coordinator_states(file: DumpFile, segment: Segment) -> Iterator[pa.RecordBa
 def states_of_run(file: DumpFile, run: Run) -> Iterator[pa.RecordBatch]:
     """Rows of `TransactionStateRow` of some whole batches.
 
-    They stand in the order of the batches, but for what is not as coordinators usually write it: that follows later.
+    They are in the order of the batches, but records that are not as coordinators usually write them come last.
     """
     place = NULLS | place_of(file, TransactionStateRow)
     batches = np.flatnonzero(~run.headers.is_control)

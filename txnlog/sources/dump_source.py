@@ -1,4 +1,4 @@
-"""What a source of rows is: which files of a dump it reads, how they are dealt out to tasks, and which rows they have.
+"""A source of rows: which files of a dump it reads, how it distributes them over tasks, and which rows they have.
 
 Frames of `txnlog.sources.reading` and Spark's data sources (`txnlog.sources.data_sources`) read by it alike.
 """
@@ -48,7 +48,7 @@ class Task(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """Lists a dump, deals its files out to tasks, reads them."""
+    """Lists a dump, distributes its files over tasks, reads them."""
 
     def __init__(self, source: DumpSource) -> None:
         self._source = source
@@ -84,7 +84,7 @@ def parts_of(file: DumpFile) -> list[DumpFile]:
     try:
         found = parts(file.path, file.size)
     except OSError:
-        # Whoever reads it tells of it.
+        # Reading it reports the error.
         return [file]
     return [replace(file, part=part, size=(file.size if part.end is None else part.end) - part.start) for part in found]
 

@@ -66,7 +66,7 @@ FILE, SUMS, OPEN_DATA, MARKERS_OF_FILE, NAMED_OFFSETS, PRODUCERS = (
 )
 OF_REPLAY = (SUMS, OPEN_DATA, MARKERS_OF_FILE, NAMED_OFFSETS, PRODUCERS)
 PIECES = "piece"
-# Rows that stand in a column of their own, which is called as the fact is.
+# Rows in a struct column of their own, which has the name of the fact.
 STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
 FACT_OF_KIND = {
     FileKind.PRODUCER_SNAPSHOT: SNAPSHOTS,

@@ -22,8 +22,8 @@ COMMIT = ControlType.COMMIT.value
 class Batches(NamedTuple):
     """Some batches of a log, valid and in their order; arrays of one length.
 
-    `records` is -1 where nobody says how many there are. `first_time` is `NONE` where there is none. `marker` is an
-    index into names of markers, `NO_MARKER` for data. `leader_epoch` and `crc` are -1 where nobody says. `is_event`
+    `records` is -1 if their number is unknown. `first_time` is `NONE` where there is none. `marker` is an
+    index into names of markers, `NO_MARKER` for data. `leader_epoch` and `crc` are -1 if unknown. `is_event`
     marks the batches of transactions; `has_broker_timestamp` those whose `max_timestamp` a broker set.
     """
 
@@ -48,7 +48,7 @@ class Batches(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Of all batches up to a place: their records (at least one a batch), their bytes, the latest time of a broker."""
+    """Totals of all batches up to a place: records (at least one a batch), bytes, the latest broker timestamp."""
 
     records: int = 0
     size_in_bytes: int = 0

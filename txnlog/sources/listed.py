@@ -41,7 +41,7 @@ def _instant(ms: int) -> datetime:
 
 
 def unread_row(file: DumpFile, why: str) -> dict[str, Any]:
-    """The row of a file that nobody needs to read."""
+    """The row of a file that need not be read."""
     return listed_row(file) | {"bytes_skipped": file.size, "problem": why}
 
 
@@ -53,6 +53,6 @@ def skipped_row(file: DumpFile) -> dict[str, Any]:
 
 
 def damaged(file: DumpFile, problem: str) -> dict[str, Any]:
-    """Of a file that cannot be read at all: the columns that say so."""
+    """The columns of a file that cannot be read at all."""
     lost = NOTHING_FOLLOWS if file.kind is FileKind.SEGMENT else None
     return {"bytes_damaged": file.size, "problem": problem, "damaged_to": lost}

@@ -92,7 +92,7 @@ def _rows_of_text(printed: DumpFile, read: Printed | pa.RecordBatch) -> Iterator
 def _add_coordinator(
     found: EvidenceRows, segment: DumpFile, named_offsets: tuple[int, ...]
 ) -> Iterator[pa.RecordBatch]:
-    # Without a coordinator hardly anything can be told: a store that refuses it is no damage of the dump.
+    # Hardly any verdict is possible without coordinators: if a store refuses one, the run fails.
     sums, reading = Sums(named_offsets), SegmentReading(segment, is_needed=True)
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))

@@ -12,7 +12,7 @@ from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.small_files import LARGEST_TEXT
 
-# Of the segments that one task reads; a larger one is read by one task as well.
+# Bytes of the segments that one task reads; a larger segment is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
 
 
@@ -60,7 +60,7 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
         snapshots = tuple(file for file in of_one if file.kind is FileKind.PRODUCER_SNAPSHOT and not file.skipped)
         newest = max((base_of(segment) for segment in segments_of(of_one)), default=0)
         log = LogFiles(tuple(of_one), snapshots, newest, starts.get(log_dir, {}).get((topic, partition or 0)))
-        # Of a coordinator every record counts.
+        # Every record of a coordinator counts.
         if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic != TRANSACTION_STATE:
             yield replace(log, from_snapshot=True)
         else:

@@ -17,7 +17,7 @@ from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbe
 class Column(NamedTuple):
     """A column: its numpy type, how two are joined (`FIRST` and `LAST`: one of them counts), what it is of batches.
 
-    `null` is the number that stands for null in `ReplayRow`.
+    `null` is the number that means null in `ReplayRow`.
     """
 
     kind: str
@@ -63,7 +63,7 @@ OPEN_DATA = np.dtype([(name, column.kind) for name, column in COLUMNS.items()])
 
 
 def open_data_of(batches: Batches, chosen: Numbers, around: Around, before: int, piece: int) -> Numbers:
-    """A row for each producer id of the `chosen` batches (indexes), which stand in the order of their ids.
+    """A row for each producer id of the `chosen` batches (indexes), which are in the order of their ids.
 
     `before` batches of the file come before these; what follows them is known up to the end of `piece`.
     """

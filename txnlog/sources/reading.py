@@ -1,6 +1,6 @@
 """The public reading API: a dump as Spark DataFrames, in a job or a notebook.
 
-The driver lists the dump and deals its files out; the tasks of a frame read them as Arrow (`mapInArrow`), which works
+The driver lists the dump and distributes its files; the tasks of a frame read them as Arrow (`mapInArrow`), which works
 on classic Spark, on Spark Connect and on serverless compute alike.
 """
 
@@ -105,7 +105,7 @@ def _readable(source: DumpSource) -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class _Tasks:
-    """Reads, for each number of a task, the files that it was dealt."""
+    """Reads the files of each task, given its number."""
 
     source: type[DumpSource]
     options: dict[str, str]

@@ -2,8 +2,8 @@
 
 Replay needs only the data after each producer's last marker, how much of it there is, and what brokers'
 clocks say around it. So one row a producer id says as much as all the batches do, and sums of segments can be summed
-again: a log of millions of batches reaches Spark as a few rows. Of a clock only the latest time before a place and
-the earliest after it count.
+again: a log of millions of batches reaches Spark as a few rows. Of brokers' times only the latest before a place
+and the earliest after it count.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class SegmentSummary:
             self.problems_not_named += 1
 
     def note_unreadable(self, position: int, last_offset: int) -> None:
-        """Add a control batch of which nobody knows what it ends."""
+        """Add a control batch of which it is unknown what it ends."""
         self.note(f"byte {position}: a control batch without a readable control record")
         self.damage_up_to(last_offset + 1)
 
@@ -86,7 +86,7 @@ class SegmentSummary:
         self.gap_to = max(offset, self.gap_to or 0)
 
     def follow(self, other: SegmentSummary) -> None:
-        """Add the sums over what follows; where the two meet is not looked at."""
+        """Add the sums over what follows, without comparing the offsets where the two meet."""
         for name in ("bytes_parsed", "bytes_tail", "bytes_damaged", "batches", "problems_not_named"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("last_offset", "partition_leader_epoch", "broker_timestamp", "damaged_to", "gap_to"):
@@ -184,7 +184,7 @@ def _add_stretch(summary: SegmentSummary, stretch: Stretch) -> None:
 
 
 def _add_tail(summary: SegmentSummary, stretch: Stretch) -> None:
-    """A batch cut short is nobody's proof: whose it is can be told only from a whole header."""
+    """Add a batch that is cut short. Only a whole header tells its producer id."""
     if stretch.header is None:
         summary.damage_up_to(NOTHING_FOLLOWS)
     else:

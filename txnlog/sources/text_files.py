@@ -78,7 +78,7 @@ def text_rows(pieces: Iterable[PieceOfText]) -> list[dict[str, Any]]:
             read |= {"problem": AFTER_OTHERS, "damaged_to": NOTHING_FOLLOWS}
         follows_others |= known["topic"] != TRANSACTION_STATE and known["kind"] == FileKind.SEGMENT.value
         if is_out_of_place:
-            # A heading that was forged within a log hides the rest of it: of which one, nobody can say.
+            # A heading that was forged within a log hides the rest of that log, and it is unknown which log that is.
             rows = [row | {"problem": CUT_BY_HEADING, "damaged_to": NOTHING_FOLLOWS} for row in rows]
         rows.append(known | read)
     return [*rows, *_lost(failed)]

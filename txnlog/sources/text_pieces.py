@@ -1,7 +1,7 @@
 """What the parts of a text add up to, put together: several tasks read a long text, and one row says what it is.
 
-A part knows nothing of what stands before it. So what depends on that is left to where two pieces meet: whether a batch
-stands where the one before ends, and whether its offset follows.
+A task knows only its own part. So two checks wait until pieces are put together: whether the first batch of a piece
+starts where the last one of the piece before ends, and whether its offset follows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Piece:
     """What was printed of one file, as far as one part of a text has it.
 
     `text`, `start` and `index` are its place: the text, the byte at which the part starts, and how many pieces of the
-    part stand before. `is_continued`: it begins in a part before. `failure` says why the part could not be read on.
+    part come before. `is_continued`: it begins in a part before. `failure` says why the part could not be read on.
     `problem` says why its end is not the end of what the tool printed. What else there is of a segment says
     `txnlog.sources.text_summary`; of other files, `entry_problem` says why their entries cannot be used, and
     `is_of_a_log` that its lines are those of a log.
@@ -64,7 +64,7 @@ class Piece:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Sorts pieces as they stand in the dump."""
+        """Sorts pieces by their order in the dump."""
         return self.text, self.start, self.index
 
     def to_json(self) -> str:
@@ -93,7 +93,7 @@ class Piece:
 
     def then(self, other: Piece, base_offset: int) -> None:
         """Add the piece that follows, of a segment that starts at `base_offset`."""
-        # Of a piece that begins in another no line says so: it is out of place only if there was no batch before.
+        # No line shows that a piece continues another one: it is out of place only if no batch came before.
         self.is_out_of_place |= not self.summary.batches and other.is_out_of_place
         self._meet_positions(other)
         self.saw(batches=other.has_batches, records_alone=other.has_records_alone)

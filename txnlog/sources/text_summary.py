@@ -2,7 +2,7 @@
 
 Payloads, keys and names of headers may hold line breaks and so forge lines. A forged line breaks the order: positions
 follow from one another with the sizes, and each batch has as many lines of records as it counts. Where they do not,
-nothing of the text is believed. A text has no end mark: one that ends cleanly counts as whole.
+the whole text counts as damaged. A text has no end mark: one that ends cleanly counts as whole.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Segment:
             self._check_base_offsets(found)
         else:
             if self._piece.first_position is None:
-                # Whether it is the right one, only who knows what stands before this piece can tell.
+                # It is checked when the pieces are put together.
                 self._piece.first_position = self._piece.end_position = int(positions[0])
             expected = np.concatenate(([self._piece.end_position], positions[:-1] + sizes[:-1]))
             wrong = np.flatnonzero(positions != expected)
@@ -134,7 +134,7 @@ class _Segment:
                 f"byte {found.numbers['position'][index]}: {printed} lines of records in a batch of {counted}"
             )
         self._piece.are_records_printed |= found.are_records_alone or bool((found.records_printed > 0).any())
-        # An empty line may stand for a control record among payloads, and for nothing at the end of a text.
+        # An empty line may be a control record among payloads, and nothing at the end of a text.
         is_blank = (found.records_printed < 0) & found.flags["is_control"]
         lacking = np.flatnonzero(
             (found.records_printed <= 0)

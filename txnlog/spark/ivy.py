@@ -85,7 +85,7 @@ def _module(artifacts: Sequence[Artifact], transitive: bool, excluded: Sequence[
 
 
 def _run_ivy(module: Path, scratch: Path) -> None:
-    """Ivy exits with 1 when it cannot find one of them. Its dots and its report are nobody's business."""
+    """Ivy exits with 1 when it cannot find one of them. Its progress output is not shown."""
     command: list[str | Path] = [java().executable, "-cp", f"{spark_jars()}/*", "org.apache.ivy.Main"]
     # A bundle is a jar, too: Maven calls it so when it is made for OSGi.
     command += ["-settings", SETTINGS, "-ivy", module, "-cache", scratch / "cache", "-types", "jar", "bundle"]

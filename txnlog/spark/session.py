@@ -25,7 +25,7 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CLASS_PATH = "spark.driver.extraClassPath"
 # A local session's own mark.
 IS_SMALL = "spark.txnlog.small"
-# Each says that whoever started this process brought Spark, or said where one is: its settings are theirs.
+# If one of these is set, whoever started this process provides Spark and its settings.
 PLATFORMS = (
     "PYSPARK_GATEWAY_PORT",  # set by spark-submit
     "SPARK_REMOTE",  # Spark Connect, by address

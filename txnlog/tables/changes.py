@@ -89,7 +89,7 @@ def new_or_different(table: Table, found: DataFrame, existing: DataFrame) -> Dat
     return found.alias("f").join(existing.alias("e"), F.expr(f"{has_key} AND {same}"), "left_anti")
 
 
-# Of a row of `abort_candidates` that is confirmed: what differs from the row of `open_transactions`.
+# Columns of a confirmed row of `abort_candidates` that differ from the row of `open_transactions`.
 _CONFIRMED = {
     "status": "'OPEN'",
     "judged_by": f"{RULES_GENERATION}",

@@ -167,7 +167,7 @@ class Root:
         return f"{self.base()}/{table.name}"
 
     def sql_name(self, table: Table) -> str:
-        """The table as it stands in a SQL statement."""
+        """The table's name for a SQL statement."""
         if self.is_schema:
             return ".".join(_quoted(part) for part in (*self.text.split("."), table.name))
         return f"delta.{_quoted(self.path_of(table))}"
@@ -211,7 +211,7 @@ def column_addition(root: Root, table: Table, missing: Collection[str]) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as it stands in a SQL statement."""
+    """A text as a literal for a SQL statement."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     # Spark replaces variables such as ${user.home} before it parses; two literals side by side are one text.
     return "'" + escaped.replace("${", "$' '{") + "'"

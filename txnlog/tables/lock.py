@@ -17,7 +17,7 @@ from txnlog.tables.layout import URI, Root
 def only_writer(root: Root) -> Iterator[bool]:
     """Wait until no other job of this machine writes to the folder, and keep others waiting meanwhile.
 
-    False where nobody can be kept waiting: for a URI or a schema, and on a file system without locks.
+    False if there is no lock: for a URI or a schema, and on a file system without locks.
 
     On a local disk Delta commits by looking for the next version and then renaming a file to it: of two processes that
     do so at once, one can undo the commit of the other. Object stores and catalogs have their own ways. The lock is on

@@ -53,13 +53,13 @@ class Store:
     def ensure(self, is_only_writer: bool = False) -> None:
         """Create what is missing, columns of a newer version included; refuse other schemas (`TableError`).
 
-        `is_only_writer`: nobody else writes before this store has. What it creates is then taken to be empty, and may
+        `is_only_writer`: no other job writes before this one has. What it creates is then taken to be empty, and may
         not be there before `await_tables`.
         """
         self._is_only_writer = is_only_writer
         # Each is a handful of round trips that wait for one another; the tables do not.
         with ThreadPoolExecutor(len(TABLES)) as pool:
-            # All are looked at before any is changed: what is refused is left as it was.
+            # All are checked before any is changed: tables that are refused stay as they were.
             changes = dict(zip(TABLE_NAMES, pool.map(self._changes, TABLES), strict=True))
         beside = ThreadPoolExecutor(len(TABLES))
         self._creation = [beside.submit(self._carry_out, table, changes[table.name]) for table in TABLES]
@@ -102,9 +102,9 @@ class Store:
         self._save(table, writer.option("replaceWhere", of_clusters(clusters)))
 
     def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
-        """Carry out changes: rows of the table and an `OPERATION` each; a key stands in them once.
+        """Carry out changes: rows of the table and an `OPERATION` each; each key occurs once.
 
-        The clusters stand in the condition as literals, so that jobs for different clusters do not collide.
+        The clusters are literals in the condition, so that jobs for different clusters do not conflict.
         """
         if table.name in self._empty:
             # A merge takes five times as long.
@@ -163,7 +163,7 @@ class Store:
                     raise TableError(f"{self.root.sql_name(table)} cannot be written: {cause_of(error)}") from error
 
     def _checks(self, table: Table) -> set[str]:
-        """Names of the checks that the table has, whoever added them."""
+        """Names of all checks of the table."""
         if not table.checks:
             return set()
         properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.root.sql_name(table)}").collect()

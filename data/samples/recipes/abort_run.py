@@ -1,7 +1,8 @@
 """Abort on live brokers what txnlog lists, and write down what came of it: `abort_run.py kafka-3.5.2`.
 
-The cluster and its dump are made again in a scratch folder, and the brokers keep running. Each line of
-`txnlog abort-list` is run as it is printed; then the cluster is dumped again, and no candidate may be left open.
+The cluster and its dump are made again in a scratch folder, and the brokers keep running. Each abort of
+`txnlog abort-list` is run by itself, as it is printed; then the cluster is dumped again, and no candidate may be left
+open.
 The record is `abort-run.txt` beside the sample; nothing else of the sample changes.
 """
 
@@ -33,7 +34,9 @@ from recipe import LOG, Recipe
 from recipes import RECIPES
 
 NAMES = ("kafka-3.5.2", "kafka-4.3.0")
-COMMAND = "kafka-transactions.sh"
+COMMANDS = {"kafka-transactions.sh": TRANSACTIONS_COMMAND, "kafka-cluster.sh": "org.apache.kafka.tools.ClusterTool"}
+# What starts an abort in a list, and where what all of them share ends.
+ABORT, HEAD_ENDS = "abort --", "\nstart\n"
 SHIM = """#!/bin/sh
 exec {command} "$@"
 """
@@ -158,7 +161,7 @@ class AbortRun:
         """Run detection on a dump; the abort list that follows from it."""
         self.record.say()
         self.detect(dump)
-        return self._txnlog("abort-list", "--tables", "tables")
+        return self._txnlog("abort-list", "--tables", "tables", "--unverified")
 
     def detect(self, dump: str) -> None:
         """Run detection on a dump of the scratch folder, into its folder `tables`."""
@@ -177,45 +180,30 @@ class AbortRun:
 
     def _abort_all(self, script: str) -> None:
         """Run the script's lines one by one, and see what it does where it must refuse."""
-        self.record.say("\nEach line of the list, as it is printed, with BOOTSTRAP_SERVER set:")
+        self.record.say("\nEach abort of the list, as it is printed, with BOOTSTRAP_SERVER and RUN=1 set:")
         path = self.scratch / "abort-list.sh"
         path.write_text(script)
         self.record.say()
         finished = self._bash("bash abort-list.sh", bootstrap=False)
         self.record.ran("bash abort-list.sh", finished)
         self.record.check(finished.code != 0, "without BOOTSTRAP_SERVER the script stops before its first abort")
-        lines = abort_lines(script)
-        for line in lines:
-            self._abort(line)
-        if lines:
-            self._refused(lines[0])
-        self.record.say(f"\n{len(lines)} lines were run.")
+        scripts = single_aborts(script)
+        for line, alone in scripts.items():
+            self._abort(line, alone)
+        self._again_at_once(script, len(scripts))
+        self.record.say(f"\n{len(scripts)} lines were run.")
 
     def _bash(self, line: str, bootstrap: bool = True) -> Finished:
-        """Run a line, to the letter, with the shim on the path."""
-        environment = {**os.environ, "PATH": f"{self._shims()}:{os.environ['PATH']}"}
-        environment.pop("BOOTSTRAP_SERVER", None)
-        if bootstrap:
-            environment["BOOTSTRAP_SERVER"] = self.cluster.bootstrap
-        finished = _run(["bash", "-c", line], self.scratch, environment, 180)
-        return Finished(finished.code, finished.out + finished.error, "")
+        """Run bash, to the letter, with the shims on the path."""
+        variables = {"BOOTSTRAP_SERVER": self.cluster.bootstrap if bootstrap else "", "RUN": "1"}
+        return bash(line, self.scratch, self.recipe.release, variables)
 
-    def _shims(self) -> Path:
-        """The folder with `kafka-transactions.sh`, which the jars come without."""
-        folder = self.scratch / "bin"
-        folder.mkdir(exist_ok=True)
-        shim = folder / COMMAND
-        command = java_command(self.recipe.release, TRANSACTIONS_COMMAND)
-        shim.write_text(SHIM.format(command=shlex.join(command)))
-        shim.chmod(0o755)
-        return folder
-
-    def _abort(self, line: str) -> None:
+    def _abort(self, line: str, script: str) -> None:
         """One abort: the partition must move to the next open transaction, or else to its end."""
         one = transaction_of(line)
         before, read_before = self._ends_of(one.place), self._read(one.place)
         held = one.start_offset in self.open_starts(one.place)
-        finished = self._bash(line)
+        finished = self._bash(script)
         after = self._moved(one.place, before)
         read_after, still_open = self._read(one.place), self.open_starts(one.place)
         self.record.say()
@@ -234,14 +222,15 @@ class AbortRun:
         discarded = one.start_offset not in read_after.offsets and set(read_before.offsets) <= set(read_after.offsets)
         self.record.check(discarded, "read_committed skips the aborted batch and still gives what it gave before")
 
-    def _refused(self, line: str) -> None:
-        """The same line once more: an old list must do no harm."""
-        one = transaction_of(line)
-        before, finished = self._ends_of(one.place), self._bash(line)
-        self.record.say("\nThe first line once more, as from a list that is out of date:")
-        self.record.ran(line, finished)
-        unmoved = finished.code != 0 and self._ends_of(one.place) == before
-        self.record.check(unmoved, f"the tool refuses what is not open any more, nothing is written to {one.topic}")
+    def _again_at_once(self, script: str, count: int) -> None:
+        """The whole script once more: an old list must do no harm."""
+        before, finished = self._ends(), self._bash(script)
+        self.record.say("\nThe whole script once more, as one that is out of date:")
+        last = [line for line in finished.out.splitlines() if " tried: " in line]
+        self.record.ran("bash abort-list.sh", Finished(finished.code, "\n".join(last), ""))
+        ended = f"{count} tried: 0 aborted, {count} had ended, 0 not as in the dump, 0 failed"
+        unmoved = last == [ended] and finished.code == 0 and self._ends() == before
+        self.record.check(unmoved, "what is not open any more is skipped, and nothing is written")
 
     def open_starts(self, place: Place) -> set[int]:
         """Where the open transactions start that the leader shows."""
@@ -360,7 +349,32 @@ def _said(reading: Reading) -> str:
 
 def abort_lines(script: str) -> list[str]:
     """The lines of an abort list that abort something."""
-    return [line for line in script.splitlines() if line.startswith(COMMAND)]
+    return [line for line in script.splitlines() if line.startswith(ABORT)]
+
+
+def single_aborts(script: str) -> dict[str, str]:
+    """For each line of an abort list that aborts something a script that does only that."""
+    head, entries = script.split(HEAD_ENDS, 1)
+    scripts, checks = {}, list[str]()
+    for line in entries.splitlines():
+        if line.startswith(ABORT):
+            scripts[line] = "\n".join([head + HEAD_ENDS, *checks, line, "finish\n"])
+            checks = []
+        elif line.startswith("expect_"):
+            checks.append(line)
+    return scripts
+
+
+def bash(line: str, folder: Path, release: str, variables: Mapping[str, str]) -> Finished:
+    """Run bash with these variables, and with Kafka's commands on the path, which the jars come without."""
+    for name, main_class in COMMANDS.items():
+        shim = folder / "bin" / name
+        shim.parent.mkdir(exist_ok=True)
+        shim.write_text(SHIM.format(command=shlex.join(java_command(release, main_class))))
+        shim.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", **variables}
+    finished = _run(["bash", "-c", line], folder, environment, 600)
+    return Finished(finished.code, finished.out + finished.error, "")
 
 
 def transaction_of(line: str) -> Transaction:

@@ -90,8 +90,11 @@ def test_candidates_are_those_of_the_cluster_that_answers() -> None:
 def test_candidates_of_another_cluster_are_refused() -> None:
     with pytest.raises(ClusterError, match="the dumps of payments are of P: another one"):
         chosen_cluster(CANDIDATES, RUNS, "X", "payments")
-    with pytest.raises(ClusterError, match=r"name theirs with --cluster \(orders, payments\)"):
+    # Only of a cluster whose dumps have no id may they be.
+    with pytest.raises(ClusterError, match=r"name theirs with --cluster \(orders\)"):
         chosen_cluster(CANDIDATES, RUNS, "X", None)
+    with pytest.raises(ClusterError, match=r"the dumps are of payments \(P\): ask the brokers of one of these"):
+        chosen_cluster(CANDIDATES[:1], RUNS, "X", None)
     # Tables of an older txnlog do not know the id.
     with pytest.raises(ClusterError, match="no dump in the tables has it"):
         chosen_cluster(CANDIDATES, [{"cluster": "payments"}], "P", None)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.abort_scripts import MS as AT
+from tests.abort_scripts import Stage, aborts, candidate, coordinator_state, producer_answer, transaction_answer
 from tests.report_tables import night, transaction, written
+from tests.tables_by_hand import put
 from txnlog.cli import main
-from txnlog.report.abort_list import rendered
-from txnlog.tables.layout import ABORT_CANDIDATES, RULES_GENERATION, columns_of
+from txnlog.report.abort_candidates import command, rendered
+from txnlog.tables.layout import ABORT_CANDIDATES, PRODUCER_STATES, RULES_GENERATION, VERIFICATIONS, Root, columns_of
 
 HOSTILE = (
     "$(touch owned)",
@@ -23,91 +25,81 @@ HOSTILE = (
     "a'; touch owned; '",
     'a"b',
     "a\ntouch owned",
+    "a\tb\t",
     "-rf",
     "\u202eevil",
     "\x1b[2J\r\x07'; touch owned #\\",
+    "*",
     "x" * 249,
 )
 
 
-def candidate(**values: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {field.name: None for field in columns_of(ABORT_CANDIDATES)}
-    return row | {
-        "cluster": "c", "topic": "orders", "partition": 3, "producer_id": 7, "producer_epoch": 2,
-        "coordinator_epoch": -1, "start_offset": 42, "cause": "NEVER_ADDED", "confidence": "HIGH", "reason": "why",
-        "as_of": datetime(2026, 11, 21, tzinfo=UTC), "records": 1, "bytes": 70, "held_back_offsets": 5,
-        "opened_file": "broker-1/orders-3/00000000000000000000.log", "opened_position": 9,
-        "detected_at": datetime(2026, 11, 21, tzinfo=UTC), "status": "OPEN", "action": "ABORT",
-    } | values  # fmt: skip
-
-
-def run(script: str, folder: Path) -> list[list[str]]:
-    """Run a script with a `kafka-transactions.sh` that writes down its arguments; those of each call."""
-    tool = folder / "bin" / "kafka-transactions.sh"
-    tool.parent.mkdir()
-    tool.write_text('#!/bin/sh\nprintf "%s\\0" "$@" >> "$CALLS"; printf "\\0" >> "$CALLS"\n')
-    tool.chmod(0o755)
-    calls = folder / "calls"
-    subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder,
-        env={"PATH": f"{tool.parent}:/usr/bin:/bin", "BOOTSTRAP_SERVER": "broker:9092", "CALLS": str(calls)},
-        check=True,
-    )
-    return [call.split("\0") for call in calls.read_bytes().decode().removesuffix("\0\0").split("\0\0")]
-
-
 def test_a_line_is_what_the_tool_of_brokers_from_3_0_takes(tmp_path: Path) -> None:
-    (call,) = run(rendered([candidate()], "sh"), tmp_path)
-    assert call == ["--bootstrap-server", "broker:9092", "abort",
-                    "--topic", "orders", "--partition", "3", "--start-offset", "42"]  # fmt: skip
+    ran = Stage(tmp_path).run(aborts(candidate()))
+    assert ran.calls[-1] == ["kafka-transactions.sh", "--bootstrap-server", "broker:9092", "abort",
+                             "--topic", "orders", "--partition", "3", "--start-offset", "42"]  # fmt: skip
 
 
 def test_older_brokers_get_the_three_ids_and_an_unknown_coordinator_epoch_becomes_zero(tmp_path: Path) -> None:
-    (call,) = run(rendered([candidate()], "sh", older_brokers=True), tmp_path)
-    assert call[3:] == ["--topic", "orders", "--partition", "3", "--producer-id", "7", "--producer-epoch", "2",
-                        "--coordinator-epoch", "0"]  # fmt: skip
+    ran = Stage(tmp_path).run(aborts(candidate(), older_brokers=True), {"I_STOPPED_THESE_PRODUCERS": "yes"})
+    assert ran.aborted == [["--topic", "orders", "--partition", "3", "--producer-id", "7", "--producer-epoch", "2",
+                            "--coordinator-epoch", "0"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("older", [False, True])
 def test_a_known_coordinator_epoch_is_never_made_larger(older: bool) -> None:
-    script = rendered([candidate(coordinator_epoch=5)], "sh", older_brokers=older)
+    script = aborts(candidate(coordinator_epoch=5), older_brokers=older)
     assert ("--coordinator-epoch 5" in script) is older
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=repr)
 @pytest.mark.parametrize("column", ["topic", "transactional_id", "reason", "cluster", "opened_file"])
 def test_no_name_runs_as_shell(tmp_path: Path, name: str, column: str) -> None:
-    (call,) = run(rendered([candidate(**{column: name})], "sh"), tmp_path)
+    row = candidate(transactional_id="id") | {column: name}
+    owner = row["transactional_id"]
+    described = transaction_answer((1, owner, 7, 2, "CompleteCommit", 60_000, AT, 9, ""))
+    ran = Stage(tmp_path).run(aborts(row, coordinators=[coordinator_state(row)]), describe=described)
     assert not (tmp_path / "owned").exists()
-    assert call[4] == (name if column == "topic" else "orders")
+    assert (ran.code, ran.error) == (0, "")
+    topic = row["topic"]
+    options = [f"--topic={topic}"] if topic.startswith("-") else ["--topic", topic]
+    assert ran.aborted == [[*options, "--partition", "3", "--start-offset", "42"]]
+    assert f"--transactional-id={owner}" in ran.calls[2]
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=repr)
 def test_comments_hold_no_control_or_direction_characters(name: str) -> None:
-    script = rendered([candidate(transactional_id=name, reason=name)], "sh")
+    script = aborts(candidate(transactional_id=name, reason=name))
     comments = [line for line in script.splitlines() if line.startswith("#")]
     assert "\u202e" not in "".join(comments)
-    assert len([line for line in script.splitlines() if "touch owned" in line and not line.startswith("#")]) == 0
+    assert len([line for line in script.splitlines() if line.startswith("touch owned")]) == 0
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=repr)
-def test_the_list_can_be_looked_at_on_a_terminal(name: str) -> None:
-    script = rendered([candidate(topic=name, transactional_id=name, reason=name)], "sh")
+def test_the_list_can_be_looked_at_on_a_terminal(tmp_path: Path, name: str) -> None:
+    script = aborts(candidate(topic=name, transactional_id=name, reason=name))
     assert all(line.isprintable() for line in script.split("\n"))
-    assert sum(line.startswith("kafka-transactions.sh ") for line in script.split("\n")) == 1
+    assert sum(line.startswith("abort --") for line in script.split("\n")) == 1
+    # Kafka's tool repeats names as they are.
+    ran = Stage(tmp_path).run(script, describe_producers=producer_answer((7, 3, -1, 4, AT, 42)) + name)
+    assert all(line.isprintable() for line in ran.out.split("\n"))
 
 
 def test_each_line_stands_under_its_cause_and_evidence() -> None:
-    script = rendered([candidate(transactional_id="payments-1")], "sh")
-    comment = script.split("\n\n")[1]
+    script = aborts(candidate(transactional_id="payments-1"))
+    comment = script.split("\n\n")[-2]
     assert "NEVER_ADDED (HIGH): why" in comment
     assert "payments-1" in comment
     assert "broker-1/orders-3/00000000000000000000.log at byte 9" in comment
 
 
+def test_a_command_by_itself_names_the_tool() -> None:
+    tool = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort'
+    assert command(candidate()) == f"{tool} --topic orders --partition 3 --start-offset 42"
+
+
 def test_nothing_to_abort_is_an_empty_script() -> None:
-    assert rendered([], "sh") == ""
+    assert aborts() == ""
     assert json.loads(rendered([], "json")) == []
 
 
@@ -123,42 +115,116 @@ def test_json_and_csv_hold_every_column() -> None:
     assert json.loads(line[names.index("transactional_ids")]) == ["e f", 'g"h']
 
 
-def accepted_tables(folder: Path) -> str:
-    """A candidate, two transactions that lack nothing but history, and one that lacks more."""
-    compacted = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
-    found = [
-        transaction("proved"),
-        transaction("without-history", **compacted, accepted=True),
-        transaction("of-another-cause", **(compacted | {"wanted_cause": "SUPERSEDED"}), accepted=True),
-        transaction("lacks-more", **compacted, accepted=False),
-    ]
-    values = {name: value for name, value in transaction("proved").items() if name in candidate()}
-    offered = candidate(**values, run_id="r", judged_by=RULES_GENERATION)
-    return written(folder, found, [night()], candidates=[offered]).text
+COMPACTED = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
+
+
+def tables(folder: Path, *clusters: str) -> str:
+    """In each cluster a candidate, two transactions that lack nothing but history, and one that lacks more."""
+    found, candidates, producers = [], [], []
+    for cluster in clusters or ("payments",):
+        rows = [
+            transaction("proved"),
+            transaction("without-history", **COMPACTED, accepted=True),
+            transaction("of-another-cause", **(COMPACTED | {"wanted_cause": "SUPERSEDED"}), accepted=True),
+            transaction("lacks-more", **COMPACTED, accepted=False),
+        ]
+        found += [row | {"cluster": cluster} for row in rows]
+        values = {name: value for name, value in found[-4].items() if name in candidate()}
+        candidates.append(candidate(**values, run_id="r", judged_by=RULES_GENERATION))
+        producers += [of_producer(row) for row in found[-4:]]
+    root = written(folder, found, [night(cluster=each) for each in clusters or ("payments",)], candidates=candidates)
+    put(root, PRODUCER_STATES, producers)
+    return root.text
+
+
+def of_producer(row: dict[str, Any]) -> dict[str, Any]:
+    same = ("cluster", "topic", "partition", "producer_id", "producer_epoch", "coordinator_epoch", "last_timestamp")
+    state = {name: row[name] for name in (*same, "broker", "as_of")}
+    return state | {"last_sequence": 2, "current_txn_start_offset": row["start_offset"]}
+
+
+def listed(script: str) -> list[str]:
+    """The topics of the aborts of a script."""
+    return [line.split()[2] for line in script.splitlines() if line.startswith("abort --")]
 
 
 def test_what_is_accepted_without_its_history_stands_apart_under_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tables = accepted_tables(tmp_path)
-    assert main(["abort-list", "--tables", tables, "--include-accepted", "COORDINATOR_UNKNOWN"]) == 0
+    root = tables(tmp_path)
+    assert main(["abort-list", "--tables", root, "--unverified", "--include-accepted", "COORDINATOR_UNKNOWN"]) == 0
     proved, warning, rest = capsys.readouterr().out.partition("# ATTENTION: the evidence")
     assert warning
-    lines = [[line for line in part.splitlines() if line.startswith("kafka-")] for part in (proved, rest)]
-    assert [[line.split("--topic ")[1].split()[0] for line in part] for part in lines] == [
-        ["proved"],
-        ["without-history"],
-    ]
-    assert main(["abort-list", "--tables", tables]) == 0
-    assert "without-history" not in capsys.readouterr().out
+    assert (listed(proved), listed(rest)) == (["proved"], ["without-history"])
+    assert main(["abort-list", "--tables", root, "--unverified"]) == 0
+    assert listed(capsys.readouterr().out) == ["proved"]
 
 
-@pytest.mark.parametrize("form", ["json", "csv"])
-def test_only_a_script_sets_apart_what_is_accepted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--format", "json"], "--include-accepted: only the script prints them separately, not --format json"),
+        (["--format", "csv"], "--include-accepted: only the script prints them separately, not --format csv"),
+        ([], "--include-accepted needs --unverified"),
+    ],
+)
+def test_only_a_script_of_what_is_not_verified_has_what_is_accepted(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--include-accepted", "COORDINATOR_UNKNOWN", "--format", form]
-    assert main(["abort-list", "--tables", accepted_tables(tmp_path), *arguments]) == 2
+    accepting = ["abort-list", "--tables", tables(tmp_path), "--include-accepted", "COORDINATOR_UNKNOWN"]
+    assert main([*accepting, *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert f"--include-accepted: only the script prints them separately, not --format {form}" in printed.err
+    assert said in printed.err
+
+
+def test_a_script_is_of_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["abort-list", "--tables", tables(tmp_path, "blue", "gr\x1been"), "--unverified"]
+    assert main(command) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "add --cluster, one of blue, gr\\x1been" in printed.err
+    assert main([*command, "--cluster", "blue"]) == 0
+    script = capsys.readouterr().out
+    assert listed(script) == ["proved"]
+    assert "# cluster blue, cluster id not in the dump" in script
+    assert "CLUSTER_ID=${CLUSTER_ID:-} " in script
+    assert main([*command, "--cluster", "red"]) == 2
+    assert "--cluster: red is not in the tables; they have blue, gr\\x1been" in capsys.readouterr().err
+    assert main([*command, "--format", "json"]) == 0
+    assert [row["cluster"] for row in json.loads(capsys.readouterr().out)] == ["blue", "gr\x1been"]
+
+
+def test_what_nobody_verified_lately_is_not_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tables(tmp_path)
+    assert main(["abort-list", "--tables", root]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "1 of 1 open candidate left out: 1 not verified lately" in printed.err
+    assert main(["abort-list", "--tables", root, "--unverified", "--verified-within", "1h"]) == 2
+    assert "--verified-within, --unverified: only one of the two" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", ["RESOLVED", "GONE"])
+def test_what_is_over_is_never_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
+    root = tables(tmp_path)
+    key = {name: transaction("proved")[name] for name in ABORT_CANDIDATES.key}
+    seen = {"verified_at": night()["as_of_to"], "as_of": night()["as_of_to"], "reason": "moved on", "cluster_id": "i"}
+    put(Root(root), VERIFICATIONS, [key | seen | {"status": status}])
+    assert main(["abort-list", "--tables", root, "--unverified"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"1 of 1 open candidate left out: 1 {status}" in printed.err
+
+
+def test_the_cluster_of_a_dump_without_an_id_is_the_one_that_was_verified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tables(tmp_path)
+    key = {name: transaction("proved")[name] for name in ABORT_CANDIDATES.key}
+    seen = {"verified_at": datetime.now(UTC), "as_of": night()["as_of_to"], "reason": "at 42", "cluster_id": "asked"}
+    put(Root(root), VERIFICATIONS, [key | seen | {"status": "STILL_STUCK"}])
+    assert main(["abort-list", "--tables", root]) == 0
+    script = capsys.readouterr().out
+    assert listed(script) == ["proved"]
+    assert "\nCLUSTER_ID=asked " in script

@@ -15,7 +15,7 @@ from txnlog.errors import OptionError
 from txnlog.report.advice import COSTS
 from txnlog.report.explanation_output import rendered
 from txnlog.report.explanations import Explanations, explained
-from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
+from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 HOSTILE = "a\n\x1b[2Jb"
 
@@ -66,6 +66,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
             OPEN_TRANSACTIONS.name: open_transactions,
             COORDINATOR_STATES.name: [STATE],
             ABORT_CANDIDATES.name: [resolved],
+            RUNS.name: [{"cluster": "d"}, {"cluster": "c"}],
             DUMP_FILES.name: [
                 copied("orders", 60),
                 copied("orders"),
@@ -169,6 +170,13 @@ def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
     assert json.loads(rendered(found, "json")) == []
     with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
         explained(root, "orders", 1)
+
+
+def test_a_cluster_that_is_none_is_said_with_those_that_there_are(root: Root) -> None:
+    with pytest.raises(OptionError, match="--cluster: nope is not in the tables; they have c, d"):
+        explained(root, "orders", 0, cluster="nope")
+    with pytest.raises(OptionError, match="no dump in the tables has orders-0"):
+        explained(root, "orders", 0, cluster="d")
 
 
 @pytest.mark.parametrize("width", [None, 40, 80, 200])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.terminal import seen
 from txnlog.errors import TableError
-from txnlog.report.find_hanging import late_transactions, rendered
+from txnlog.report.late_transactions import late_transactions, rendered
 from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
 # The columns of `kafka-transactions.sh find-hanging` (`TransactionsCommand.FindHangingTransactionsCommand`).

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from txnlog.job.latest_dump import renew
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.spark.schema import spark_schema
 from txnlog.tables.layout import PRODUCER_STATES, Root
 from txnlog.tables.state_rows import ProducerStateRow

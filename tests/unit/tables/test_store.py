@@ -7,7 +7,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.changes import DELETE, OPERATION, UPSERT
 from txnlog.tables.layout import TABLES, TRANSACTIONAL_IDS, Root
 from txnlog.tables.lock import only_writer

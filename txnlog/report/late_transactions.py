@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from txnlog.report.fitted import ACTION_STYLES, Column
+from txnlog.report.latest_run import of_latest_run
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.reading import rows
+from txnlog.report.table_rows import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
 # One row per open transaction of the latest as-of of each partition that the latest run of its cluster saw.
@@ -30,18 +30,13 @@ COLUMNS = (
 
 def late_transactions(root: Root) -> list[dict[str, Any]]:
     """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
+    return latest_transactions(root, "late IS NULL OR late")
+
+
+def latest_transactions(root: Root, where: str = "true") -> list[dict[str, Any]]:
+    """The open transactions of the latest dump of each cluster for which the SQL holds."""
     runs = rows(root, RUNS, order="as_of_to, finished_at")
-    return of_latest_run(rows(root, OPEN_TRANSACTIONS, "late IS NULL OR late", ORDER), runs)
-
-
-def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, of any table with an `as_of`, that belong to the latest of the cluster's `runs`."""
-    latest = {run["cluster"]: (run["as_of_from"], run["as_of_to"]) for run in runs}
-    return [row for row in found if _is_of(row, latest.get(row["cluster"]))]
-
-
-def _is_of(row: dict[str, Any], window: tuple[Any, Any] | None) -> bool:
-    return window is not None and window[0] <= row["as_of"] <= window[1]
+    return of_latest_run(rows(root, OPEN_TRANSACTIONS, where, ORDER), runs)
 
 
 def rendered(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:

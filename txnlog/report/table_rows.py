@@ -8,7 +8,7 @@ from typing import Any
 
 from txnlog.errors import MissingTableError, OptionError, TableError
 from txnlog.report.output import printable
-from txnlog.tables.layout import URI, Root, Table
+from txnlog.tables.layout import RUNS, URI, Root, Table
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +37,15 @@ def rows(
         ) from error
     except (DeltaError, OSError) as error:
         raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def check_cluster(root: Root, cluster: str | None) -> None:
+    """`OptionError`, with the names that there are, where no run in the tables is over the cluster."""
+    if cluster is None:
+        return
+    known = sorted({row["cluster"] for row in rows(root, RUNS)})
+    if cluster not in known:
+        raise OptionError(f"--cluster: {cluster} is not in the tables; they have {', '.join(known)}")
 
 
 def text_literal(text: str) -> str:

@@ -1,0 +1,25 @@
+"""Rows of the tables that belong to the latest run over each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC
+from typing import Any
+
+Run = Mapping[str, Any]
+
+
+def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """The rows, of any table with an `as_of`, that belong to the latest of the cluster's `runs`, which is the last."""
+    latest = {run["cluster"]: run for run in runs}
+    return [row for row in found if _is_of(row, latest.get(row["cluster"]))]
+
+
+def _is_of(row: dict[str, Any], run: Run | None) -> bool:
+    return run is not None and run["as_of_from"] <= row["as_of"] <= run["as_of_to"]
+
+
+def since(runs: Iterable[Run]) -> str:
+    """The condition that excludes rows older than all of these runs, as SQL of both Spark and delta-rs."""
+    earliest = min((run["as_of_from"] for run in runs if run["as_of_from"]), default=None)
+    return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
