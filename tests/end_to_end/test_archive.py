@@ -76,13 +76,30 @@ def history() -> Coordinator:
     return log
 
 
-def dump(root: Path, log: Coordinator, minute: int, compacted_to: float, topic_id: str = "A" * 22) -> Path:
+def dump(
+    root: Path,
+    log: Coordinator,
+    minute: int,
+    compacted_to: float,
+    topic_id: str = "A" * 22,
+    of_coordinator_alone: bool = False,
+) -> Path:
     """A dump of that minute: a commit whose marker was lost, and data that its transaction never added."""
     put(root / "dump.toml", MANIFEST.format(*(datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat(),) * 2))
     log_dir = root / "broker-1"
     segment(log_dir, "__transaction_state-0", b"".join(log.batches(minute, compacted_to)))
     put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
     ends = [("__transaction_state", 0, log.end(minute))]
+    if not of_coordinator_alone:
+        ends += _partitions(log_dir, minute)
+    put(log_dir / "replication-offset-checkpoint", checkpoint(ends))
+    put(log_dir / "cleaner-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(compacted_to))]))
+    copied_at(log_dir, at(minute))
+    return root
+
+
+def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:
+    """Two partitions; where each ends."""
     before, after = (marker(n, BUSY, kind=ABORT, max_timestamp=at(minute)) for n, minute in ((0, 9), (3, 13)))
     orders = [before, data(1, LOST, max_timestamp=at(10)), data(2, NEVER, max_timestamp=at(12)), after]
     segment(log_dir, "orders-0", b"".join(orders))
@@ -92,11 +109,7 @@ def dump(root: Path, log: Coordinator, minute: int, compacted_to: float, topic_i
         "payments-0",
         b"".join([data(0, BUSY, max_timestamp=at(minute - 0.5)), marker(1, BUSY, max_timestamp=at(minute - 0.5))]),
     )
-    ends += [("orders", 0, 4), ("payments", 0, 2)]
-    put(log_dir / "replication-offset-checkpoint", checkpoint(ends))
-    put(log_dir / "cleaner-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(compacted_to))]))
-    copied_at(log_dir, at(minute))
-    return root
+    return [("orders", 0, 4), ("payments", 0, 2)]
 
 
 class Judged:
@@ -108,16 +121,16 @@ class Judged:
     def detect(self, dumped: Path) -> dict[int, str]:
         """The verdicts of that dump by producer id."""
         run(self.spark, DetectOptions(str(dumped), str(self.folder / "tables")))
-        latest = max(row["as_of"] for row in self.rows(OPEN_TRANSACTIONS))
-        rows = [row for row in self.rows(OPEN_TRANSACTIONS) if row["as_of"] == latest]
+        found = self.rows(OPEN_TRANSACTIONS)
+        rows = [row for row in found if row["as_of"] == max(each["as_of"] for each in found)]
         return {row["producer_id"]: f"{row['cause']} {row['action']}" for row in rows}
 
     def after(self, log: Coordinator, *times: tuple[int, float], **of_last: str) -> dict[int, str]:
         """The verdicts of the last of some dumps: of which minute each is, and to which the cleaner had come."""
-        for number, (minute, compacted_to) in enumerate(times):
-            given = of_last if number == len(times) - 1 else {}
-            found = self.detect(dump(self.folder / f"dump-{minute}", log, minute, compacted_to, **given))
-        return found
+        *earlier, (minute, compacted_to) = times
+        for each in earlier:
+            self.detect(dump(self.folder / f"dump-{each[0]}", log, *each))
+        return self.detect(dump(self.folder / f"dump-{minute}", log, minute, compacted_to, **of_last))
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         read = self.spark.table(Root(str(self.folder / "tables")).sql_name(table))
@@ -143,7 +156,8 @@ def test_without_an_archive_what_was_compacted_proves_nothing(judged: Judged) ->
 
 
 def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> None:
-    assert judged.after(history(), (24, 2), (37, 23), (50, 36)) == PROVED
+    judged.detect(dump(judged.folder / "dump-24", history(), 24, 2, of_coordinator_alone=True))
+    assert judged.after(history(), (37, 23), (50, 36)) == PROVED
     (kept,) = judged.rows(COORDINATOR_RANGES)
     records = judged.rows(COORDINATOR_RECORDS)
     assert sorted(row["offset"] for row in records) == list(range(kept["from_offset"], kept["to_offset"]))

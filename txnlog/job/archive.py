@@ -22,6 +22,7 @@ from txnlog.tables.store import Store
 
 Row = dict[str, Any]
 _TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
+_WRITTEN = ("written_from", "written_to")
 _PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
 _REACHING = pa.schema(
     [
@@ -51,12 +52,13 @@ class StoredArchive:
 
     def __init__(self, store: Store, clusters: list[str]) -> None:
         self._store, self._clusters = store, clusters
-        rows = store.read(COORDINATOR_RANGES, clusters).selectExpr(
-            "* EXCEPT (written_from, written_to)",
-            "unix_millis(written_from) AS written_from",
-            "unix_millis(written_to) AS written_to",
-        )
-        self.ranges = [_range_of_row(row) for row in rows.toArrow().to_pylist()]
+        self.ranges = [] if store.is_new(COORDINATOR_RANGES) else list(map(_range_of_row, self._rows()))
+
+    def _rows(self) -> list[Row]:
+        times = (f"unix_millis({name}) AS {name}" for name in _WRITTEN)
+        ranges = self._store.read(COORDINATOR_RANGES, self._clusters)
+        found: list[Row] = ranges.selectExpr(f"* EXCEPT ({', '.join(_WRITTEN)})", *times).toArrow().to_pylist()
+        return found
 
     def reaching(self, copies: pa.Table) -> DataFrame:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`."""
@@ -131,7 +133,7 @@ def keep_records(store: Store, clusters: list[str], archive: StoredArchive, fact
     ranges = joined([*archive.ranges, *(each for each, _ in parts)])
     if set(ranges) != set(archive.ranges):
         rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
-        values = {name: instant(name) for name in ("written_from", "written_to")}
+        values = {name: instant(name) for name in _WRITTEN}
         store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
 
 
@@ -210,10 +212,7 @@ def _part_of_row(row: Row) -> WholeRange | None:
 
 
 _RANGES = pa.schema(
-    [
-        field.with_type(pa.int64()) if field.name in ("written_from", "written_to") else field
-        for field in arrow_schema(CoordinatorRangeRow)
-    ]
+    [field.with_type(pa.int64()) if field.name in _WRITTEN else field for field in arrow_schema(CoordinatorRangeRow)]
 )
 
 

@@ -81,9 +81,13 @@ class Store:
         """Whether there are tables that this store has created and not written to, as the only writer."""
         return bool(self._empty)
 
+    def is_new(self, table: Table) -> bool:
+        """Whether this store has created the table and not written to it, as the only writer."""
+        return table.name in self._empty
+
     def read(self, table: Table, clusters: list[str]) -> DataFrame:
         """The rows of some clusters."""
-        if table.name in self._empty:
+        if self.is_new(table):
             # So Spark knows while it plans that there are none, and leaves out what would be done with them.
             columns = ", ".join(f"CAST(NULL AS {each.wire.ddl}) AS {each.name}" for each in columns_of(table))
             return self.spark.sql(f"SELECT {columns} WHERE false")
@@ -95,7 +99,7 @@ class Store:
 
     def overwrite(self, table: Table, rows: DataFrame, clusters: list[str]) -> None:
         """Put these rows in the place of all rows of some clusters."""
-        if table.name in self._empty:
+        if self.is_new(table):
             self.append(table, rows)
             return
         writer = of_table(table, rows).write.format("delta").mode("overwrite")
@@ -106,7 +110,7 @@ class Store:
 
         The clusters are literals in the condition, so that jobs for different clusters do not conflict.
         """
-        if table.name in self._empty:
+        if self.is_new(table):
             # A merge takes five times as long.
             self.append(table, changes.where(f"{OPERATION} <> '{DELETE}'"))
             return
