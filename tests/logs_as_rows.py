@@ -122,6 +122,9 @@ class Log:
         file = self.file("partition_metadata", "/partition.metadata", 0)
         file["modified"] = datetime.fromtimestamp(self.time / 1000, UTC)
 
+    def on_topic(self, word: Word) -> None:
+        self.file("partition_metadata", "/partition.metadata", 0)["topic_id"] = word.what
+
     def on_zeros(self, word: Word) -> None:
         self.segment["bytes_tail"] = int(word.what)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -70,32 +70,30 @@ class StoredArchive:
 
     def _of_place(self, copies: list[Row]) -> Iterator[Row]:
         chosen = next((row for row in copies if row["is_chosen"]), None)
-        topic_id = next((row["topic_id"] for row in (chosen, *copies) if row and row["topic_id"]), None)
-        if chosen is None or topic_id is None or chosen["is_text"]:
+        if chosen is None or chosen["topic_id"] is None:
             return
-        log = (chosen["cluster"], chosen["coordinator_partition"], topic_id)
+        log = (chosen["cluster"], chosen["coordinator_partition"], chosen["topic_id"])
         of_log = [each for each in self.ranges if each.log == log]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = any(contradicts(each, epoch) for each in of_log for epoch in seen)
-        # A copy of another broker that makes the history longer may itself reach to where the archive ends.
+        row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
+        row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
         own = _part(log, chosen, chosen["own_from"], chosen["log_end_offset"])
-        others = [_part(log, row, row["whole_from"], row["certain_to"]) for row in copies if _is(row, chosen["other"])]
-        if own is None:
-            return
-        history = reaching_back(own, [*of_log, *(each for each in others if each)])
-        yield dict(
-            zip(
-                _REACHING.names,
-                (
-                    *log,
-                    history.from_offset,
-                    history.written_from,
-                    history.epochs[0].epoch,
-                    has_lost or any(differs(one, other) for one in of_log for other in of_log),
-                ),
-                strict=True,
+        if own is not None:
+            # The copy that makes the history longer may itself reach to where the archive ends. Of no other copy are
+            # records taken.
+            others = (
+                _part(log, each, each["whole_from"], each["certain_to"])
+                for each in copies
+                if _is(each, chosen["other"])
             )
-        )
+            history = reaching_back(own, [*of_log, *(each for each in others if each)])
+            row |= {
+                "archived_from": history.from_offset,
+                "archived_since": history.written_from,
+                "archived_epoch": history.epochs[0].epoch,
+            }
+        yield row
 
     def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
         """All records of the ids that own a producer id of some open transactions, by the archive or by `states`."""
@@ -120,18 +118,21 @@ class StoredArchive:
         )
 
 
-def keep_records(store: Store, clusters: list[str], archive: StoredArchive, facts: Facts, detection: Detection) -> None:
+def keep_records(store: Store, clusters: list[str], facts: Facts, detection: Detection) -> None:
     """Add what the dump's copies of coordinator partitions show whole, as far as the archive does not have it.
+
+    Another job may have added to it since this one read it: it is read once more, as this job is the only writer now.
 
     Records first: a job that is killed in between leaves records without a range, which prove nothing and are not added
     twice.
     """
     parts = [(each, row) for row in detection.whole_parts.to_pylist() if (each := _part_of_row(row)) is not None]
-    wanted = list(_wanted(archive.ranges, parts))
+    archived = StoredArchive(store, clusters).ranges
+    wanted = list(_wanted(archived, parts))
     if wanted:
         store.append(COORDINATOR_RECORDS, _new_records(store, clusters, wanted, facts, detection))
-    ranges = joined([*archive.ranges, *(each for each, _ in parts)])
-    if set(ranges) != set(archive.ranges):
+    ranges = joined([*archived, *(each for each, _ in parts)])
+    if set(ranges) != set(archived):
         rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
         values = {name: instant(name) for name in _WRITTEN}
         store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
@@ -149,8 +150,8 @@ def _new_records(store: Store, clusters: list[str], wanted: list[Row], facts: Fa
     # Only where a job was killed before, or a log lost its end, is any of them there.
     there = store.read(COORDINATOR_RECORDS, clusters).where(f"offset >= {min(row['from_offset'] for row in wanted)}")
     news = rows.join(there, [*COORDINATOR_RECORDS.key], "left_anti")
-    # Whoever asks for one id or some offsets need not read the rest of a file.
-    return news.repartition(1).sortWithinPartitions("coordinator_partition", "offset")
+    # Whoever asks for some offsets need not read the files that have others.
+    return news.sort("coordinator_partition", "offset")
 
 
 def _wanted(archived: Iterable[WholeRange], parts: list[tuple[WholeRange, Row]]) -> Iterator[Row]:
@@ -180,7 +181,7 @@ def _seen(copy: Row) -> list[SeenEpoch]:
     return [SeenEpoch(**epoch) for epoch in copy["epochs"] or ()]
 
 
-def _is(copy: Row, other: Mapping[str, Any] | None) -> bool:
+def _is(copy: Row, other: Row | None) -> bool:
     return other is not None and (copy["broker"], copy["log_dir"]) == (other["broker"], other["log_dir"])
 
 

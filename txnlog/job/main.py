@@ -88,7 +88,7 @@ def run_in(
         # What is written depends on what is there: no other job may come in between.
         if not store.has_new_tables:
             writing.enter_context(only_writer(store.root))
-        runs = write_results(store, options, clusters, facts, detection, archive, started, steps)
+        runs = write_results(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):
             prometheus.write(_figures(store, clusters, runs), Path(options.metrics))

@@ -11,7 +11,7 @@ from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.copies import LACKS_END
 from txnlog.detection.pipeline import Detection, Facts
-from txnlog.job.archive import StoredArchive, keep_records
+from txnlog.job.archive import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
@@ -48,7 +48,6 @@ def write_results(
     clusters: list[str],
     facts: Facts,
     detection: Detection,
-    archive: StoredArchive,
     started: datetime,
     steps: Steps,
 ) -> list[dict[str, object]]:
@@ -76,7 +75,7 @@ def write_results(
         writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
         if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
             writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
-        writes.append(beside.submit(keep_records, store, clusters, archive, facts, detection))
+        writes.append(beside.submit(keep_records, store, clusters, facts, detection))
         _write_dump_files(store, clusters, facts.dump_files, detection)
         for write in writes:
             write.result()

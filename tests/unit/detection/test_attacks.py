@@ -163,6 +163,10 @@ CASES = [
            "abort(0, of=8)@70 data(1)@100", "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95",
            "HISTORY_COMPACTED UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90"}),
+    attack(18, "the other copy is of the topic before it was recreated", "abort(0, of=8)@70 data(1)@100",
+           "topic(new) skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95",
+           "HISTORY_COMPACTED UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
+                                                   " ongoing@80[payments-0] prepare_abort@90 complete@90"}),
     # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
     attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
