@@ -14,8 +14,8 @@ from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
-from txnlog.report.output import counted, printable
-from txnlog.report.table_rows import rows
+from txnlog.report.output import counted
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
 from txnlog.tables.layout import RUNS
 
@@ -61,7 +61,7 @@ def _run(parsed: argparse.Namespace) -> None:
     candidates, older = abort_candidates.offered(root)
     seen = verifications(root)
     runs = rows(root, RUNS, order="finished_at")
-    cluster = chosen_cluster(parsed, {row["cluster"] for row in (*runs, *candidates)})
+    cluster = _cluster(parsed, [*runs, *candidates])
     candidates = [row for row in candidates if cluster in (None, row["cluster"])]
     found = by_verification(candidates, seen, within, datetime.now(UTC))
     for line in _remarks(found, len(candidates), older):
@@ -72,7 +72,7 @@ def _run(parsed: argparse.Namespace) -> None:
     more = abort_candidates.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
     more = [row for row in more if row["cluster"] == cluster]
     states = dump_states(root, [*found.offered, *found.blocked, *more])
-    live_id = cluster_id(cluster, [*seen, *runs])
+    live_id = _cluster_id(cluster, [*seen, *runs])
     is_older = parsed.broker_version == "older"
     sys.stdout.write(script(Aborts(cluster or "", live_id, found.offered, more, found.blocked, states, is_older)))
 
@@ -86,17 +86,17 @@ def _check(parsed: argparse.Namespace) -> None:
         raise OptionError("--include-accepted needs --unverified: verify asks about proved candidates only")
 
 
-def chosen_cluster(parsed: argparse.Namespace, clusters: set[str]) -> str | None:
+def _cluster(parsed: argparse.Namespace, found: list[dict[str, Any]]) -> str | None:
     """The only cluster, or the one that is named; None for all of them, which a script cannot have."""
-    names = ", ".join(map(printable, sorted(clusters)))
-    if parsed.cluster is not None and parsed.cluster not in clusters:
-        raise OptionError(f"--cluster: {printable(parsed.cluster)} is not in the tables; they have {names}")
+    check_cluster(parsed.cluster, found)
+    clusters = sorted({row["cluster"] for row in found})
     if parsed.cluster is None and parsed.format == "sh" and len(clusters) > 1:
+        names = ", ".join(clusters)
         raise OptionError(f"the tables have several clusters, and a script is for one: add --cluster, one of {names}")
-    return parsed.cluster or (next(iter(clusters)) if len(clusters) == 1 else None)
+    return parsed.cluster or (clusters[0] if len(clusters) == 1 else None)
 
 
-def cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:
+def _cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:
     """The id of the cluster by its latest dump that had one, or else of the one that `verify` asked."""
     found = [row["cluster_id"] for row in told if row["cluster"] == cluster and row.get("cluster_id")]
     return found[-1] if found else None

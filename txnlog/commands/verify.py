@@ -51,9 +51,9 @@ def _run(parsed: argparse.Namespace) -> None:
     timeout = duration_ms("--timeout", parsed.timeout)
     if not timeout:
         raise OptionError("--timeout: must be above 0")
-    check_cluster(root, parsed.cluster)
     candidates = abort_candidates.open_candidates(root)
     runs = rows(root, RUNS, order="finished_at")
+    check_cluster(parsed.cluster, runs)
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster
     from txnlog.live.verifications import chosen_cluster, verifications

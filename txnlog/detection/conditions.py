@@ -18,7 +18,7 @@ class Thresholds:
 
     `padding_ms` is added to `transaction.max.timeout.ms` before anything counts as late; `slack_ms` is how long a copy
     took where that is not known; `clock_skew_ms` is how far two brokers' clocks may be apart.
-    `accept_compacted_history` marks what is undetermined for want of history alone.
+    `accept_compacted_history` marks what is UNDETERMINED because only history is missing.
     """
 
     padding_ms: int = 300_000

@@ -19,7 +19,7 @@ BY_TEXT = " (by kafka-dump-log output)"
 def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     """Add `cause`, `action`, `confidence`, `reason`, `late` (null where the age cannot be known) and `lacking`.
 
-    `lacking` names the proof for want of which the verdict is UNDETERMINED, and `wanted_cause` what it would be.
+    `lacking` names the missing proof that makes the verdict UNDETERMINED, and `wanted_cause` what it would be.
     `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
     `is_contradicted`: evidence contradicts an abort, though other proofs may be missing as well.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -52,13 +53,7 @@ class StoredArchive:
 
     def __init__(self, store: Store, clusters: list[str]) -> None:
         self._store, self._clusters = store, clusters
-        self.ranges = [] if store.is_new(COORDINATOR_RANGES) else list(map(_range_of_row, self._rows()))
-
-    def _rows(self) -> list[Row]:
-        times = (f"unix_millis({name}) AS {name}" for name in _WRITTEN)
-        ranges = self._store.read(COORDINATOR_RANGES, self._clusters)
-        found: list[Row] = ranges.selectExpr(f"* EXCEPT ({', '.join(_WRITTEN)})", *times).toArrow().to_pylist()
-        return found
+        self.ranges = _stored_ranges(store, clusters)
 
     def reaching(self, copies: pa.Table) -> DataFrame:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`."""
@@ -118,6 +113,14 @@ class StoredArchive:
         )
 
 
+def _stored_ranges(store: Store, clusters: list[str]) -> list[WholeRange]:
+    if store.is_new(COORDINATOR_RANGES):
+        return []
+    times = (f"unix_millis({name}) AS {name}" for name in _WRITTEN)
+    ranges = store.read(COORDINATOR_RANGES, clusters).selectExpr(f"* EXCEPT ({', '.join(_WRITTEN)})", *times)
+    return [_range_of_row(row) for row in ranges.toArrow().to_pylist()]
+
+
 def keep_records(store: Store, clusters: list[str], facts: Facts, detection: Detection) -> None:
     """Add what the dump's copies of coordinator partitions show whole, as far as the archive does not have it.
 
@@ -127,7 +130,7 @@ def keep_records(store: Store, clusters: list[str], facts: Facts, detection: Det
     twice.
     """
     parts = [(each, row) for row in detection.whole_parts.to_pylist() if (each := _part_of_row(row)) is not None]
-    archived = StoredArchive(store, clusters).ranges
+    archived = _stored_ranges(store, clusters)
     wanted = list(_wanted(archived, parts))
     if wanted:
         store.append(COORDINATOR_RECORDS, _new_records(store, clusters, wanted, facts, detection))
@@ -223,13 +226,5 @@ def _range_of_row(row: Row) -> WholeRange:
 
 
 def _row_of_range(each: WholeRange) -> Row:
-    return {
-        "cluster": each.cluster,
-        "coordinator_partition": each.coordinator_partition,
-        "topic_id": each.topic_id,
-        "from_offset": each.from_offset,
-        "to_offset": each.to_offset,
-        "written_from": each.written_from,
-        "written_to": each.written_to,
-        "leader_epochs": [epoch._asdict() for epoch in each.epochs],
-    }
+    row = asdict(each)
+    return row | {"leader_epochs": [epoch._asdict() for epoch in row.pop("epochs")]}

@@ -14,7 +14,7 @@ from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
 from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import states
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, Root
+from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 BY_NAME = {proof.name: proof for proof in PROOFS}
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
@@ -60,7 +60,8 @@ def explained(
     place += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
     copies = rows(root, DUMP_FILES, f"{place} AND kind = 'segment' AND copy_chosen")
     if not copies:
-        check_cluster(root, cluster)
+        if cluster is not None:
+            check_cluster(cluster, rows(root, RUNS))
         raise OptionError(f"no dump in the tables has {topic}-{partition}: check --topic, --partition and --cluster")
     latest: dict[str, Any] = {}
     for copy in copies:

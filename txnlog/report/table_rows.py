@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from txnlog.errors import MissingTableError, OptionError, TableError
 from txnlog.report.output import printable
-from txnlog.tables.layout import RUNS, URI, Root, Table
+from txnlog.tables.layout import URI, Root, Table
 
 LOG = logging.getLogger(__name__)
 
@@ -39,12 +40,10 @@ def rows(
         raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def check_cluster(root: Root, cluster: str | None) -> None:
-    """`OptionError`, with the names that there are, where no run in the tables is over the cluster."""
-    if cluster is None:
-        return
-    known = sorted({row["cluster"] for row in rows(root, RUNS)})
-    if cluster not in known:
+def check_cluster(cluster: str | None, found: Iterable[Mapping[str, Any]]) -> None:
+    """`OptionError`, with the names that there are, if none of the rows is of the cluster."""
+    known = sorted({row["cluster"] for row in found})
+    if cluster is not None and cluster not in known:
         raise OptionError(f"--cluster: {cluster} is not in the tables; they have {', '.join(known)}")
 
 

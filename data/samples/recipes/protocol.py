@@ -193,7 +193,7 @@ class Client:
         return retrying("InitProducerId", ask)
 
     def init_two_phase(self, transactional_id: str) -> Producer:
-        """InitProducerId of a participant in two-phase commit (KIP-939), with the largest timeout."""
+        """InitProducerId of a participant in two-phase commit (KIP-939): a timeout of 2^31 - 1 ms."""
         no_producer = i64(-1) + i16(-1)
         body = compact_string(transactional_id) + i32(2**31 - 1) + no_producer + i8(1) + i8(0) + NO_TAGS
 
