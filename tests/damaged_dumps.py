@@ -19,7 +19,8 @@ from pyspark.sql import functions as F
 from tests.detection_cases import FRAMES, by_cluster, name_of
 from txnlog.config import detect_options
 from txnlog.detection.conditions import Thresholds
-from txnlog.detection.pipeline import Facts, detect
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import detect
 from txnlog.dump.dump_file import DumpFile, Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TRANSACTION_STATE

@@ -15,7 +15,8 @@ from tests.logs_as_rows import CoordinatorLog, PartitionLog, Rows
 from tests.logs_in_words import MINUTE, START
 from tests.replay_rows import replay_rows
 from txnlog.detection.conditions import Thresholds
-from txnlog.detection.pipeline import Detection, Facts, detect
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import Detection, detect
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource
 from txnlog.sources.dump_source import DumpSource

@@ -16,11 +16,12 @@ from tests.writer import ABORT, batch, checkpoint, copied_at, data, marker, put,
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.main import run
-from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, Root, Table
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root, Table
 
 START = 1_700_000_000_000
 MINUTE = 60_000
-BUSY, LOST, NEVER = 1000, 2000, 3000
+BUSY, LOST, NEVER, SLOW = 1000, 2000, 3000, 4000
+ARCHIVE = COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS
 PLACES = [("orders", 0)], [("payments", 0)]
 
 
@@ -42,9 +43,18 @@ class Coordinator:
     records: list[tuple[float, str, bytes]] = field(default_factory=list)
     elected: tuple[float, int] = (1e9, 0)
 
-    def add(self, minute: float, name: str, producer_id: int, state: str, places: list[tuple[str, int]] | None) -> None:
-        began = -1 if places is None else at(minute)
-        value = TransactionState(producer_id, 0, 60_000, state, places, at(minute), began)
+    def add(
+        self,
+        minute: float,
+        name: str,
+        producer_id: int,
+        state: str,
+        places: list[tuple[str, int]] | None,
+        began: float | None = None,
+        epoch: int = 0,
+    ) -> None:
+        start = -1 if places is None else at(minute if began is None else began)
+        value = TransactionState(producer_id, epoch, 60_000, state, places, at(minute), start)
         self.records.append((minute, name, coordinator_record(value, name)))
 
     def transaction(self, minute: float, name: str, producer_id: int, places: list[tuple[str, int]]) -> None:
@@ -138,7 +148,7 @@ class Judged:
 
     def versions(self) -> list[int]:
         """Commits of the archive's tables."""
-        logs = (self.folder / "tables" / each.name / "_delta_log" for each in (COORDINATOR_RECORDS, COORDINATOR_RANGES))
+        logs = (self.folder / "tables" / each.name / "_delta_log" for each in ARCHIVE)
         return [len(list(log.glob("*.json"))) for log in logs]
 
 
@@ -168,6 +178,44 @@ def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> N
     judged.detect(judged.folder / "dump-50")
     judged.detect(judged.folder / "dump-24")
     assert judged.versions() == before
+
+
+def test_a_transaction_is_one_row_however_many_dumps_show_it(judged: Judged) -> None:
+    log = history()
+    # Under way in two dumps, and rolled back by its timeout before the third.
+    log.add(20, "slow", SLOW, "Ongoing", [("orders", 0)], began=20)
+    log.add(26, "slow", SLOW, "Ongoing", [("orders", 0), ("payments", 0)], began=20)
+    log.add(38, "slow", SLOW, "PrepareAbort", [("orders", 0), ("payments", 0)], began=20, epoch=1)
+    log.add(39, "slow", SLOW, "CompleteAbort", [], began=20, epoch=1)
+    log.records.sort(key=lambda record: record[0])
+    judged.after(log, (24, 2), (37, 23), (50, 36))
+    rows = judged.rows(TRANSACTIONS)
+    records = judged.rows(COORDINATOR_RECORDS)
+    assert len(rows) == len(
+        {(row["transactional_id"], row["start_timestamp"]) for row in records if row["state"] != "Empty"}
+    )
+    (slow,) = (row for row in rows if row["producer_id"] == SLOW)
+    assert (slow["outcome"], slow["ended_by"], slow["producer_epoch"], slow["end_epoch"]) == ("ABORT", "TIMEOUT", 0, 1)
+    assert [minute_of(slow[name]) for name in ("start_timestamp", "decided_at", "completed_at")] == [20, 38, 39]
+    listed = [(each["topic"], minute_of(each["listed_at"])) for each in slow["partitions"]]
+    assert listed == [("orders", 20), ("payments", 26)]
+    (lost,) = (row for row in rows if row["producer_id"] == LOST)
+    assert (lost["outcome"], lost["ended_by"], lost["state"]) == ("COMMIT", "CLIENT", "CompleteCommit")
+    # Dumps in another order tell the same.
+    other = Judged(judged.spark, judged.folder / "other")
+    for minute in (50, 24, 37):
+        other.detect(judged.folder / f"dump-{minute}")
+    assert told(other) == told(judged)
+
+
+def told(judged: Judged) -> list[str]:
+    """Rows of `transactions`, and of the ranges, as texts in order, but for which dump was the first."""
+    rows = [row | {"as_of": None} for table in (TRANSACTIONS, COORDINATOR_RANGES) for row in judged.rows(table)]
+    return sorted(map(str, rows))
+
+
+def minute_of(instant: datetime) -> float:
+    return (instant.replace(tzinfo=UTC).timestamp() * 1000 - START) / MINUTE
 
 
 def test_with_a_dump_left_out_nothing_before_it_is_proved(judged: Judged) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -30,6 +29,7 @@ from txnlog.detection.coordinator_evidence import (
 from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.impact import held_back
+from txnlog.detection.inputs import Facts, Settle, Settled
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
@@ -45,53 +45,6 @@ from txnlog.detection.replicas import (
 )
 from txnlog.detection.verdicts import with_verdicts
 from txnlog.keys import COPY, LOG_DIR, PARTITION
-
-
-class Archive(Protocol):
-    """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
-
-    def reaching(self, copies: pa.Table) -> DataFrame:
-        """How far it makes the history whole of which the dump has `coordinator_copies`.
-
-        Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`.
-        """
-        ...
-
-    def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
-        """The records of all ids that own, or by `states` own, a producer id of some open transactions.
-
-        Rows of `TransactionStateRow` without broker and log directory, and with the `topic_id`.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The DataFrames of a dump (`txnlog.sources`), and what is known of its log directories.
-
-    `replay_sums` are rows of `ReplayRow`. `batches` returns rows of `BatchRow`: at least all transactional batches of
-    the producer ids in the partitions (`topic`, `partition`, `producer_id`) that it is given, from the whole log.
-
-    `log_dirs` has one row per log directory: cluster, broker, log_dir, copy_started and copy_ended (ms or null),
-    transaction_max_timeout_ms and coordinator_partitions (null if not stated).
-    `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
-    forgotten, and proves nothing.
-    `sightings` are open transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches,
-    bytes, seen_at and seen_until (ms: as-of and end of its copy), topic_id, action, reason, confidence,
-    first_batch_leader_epoch and first_batch_crc.
-    """
-
-    replay_sums: DataFrame
-    batches: Callable[[Collection[Mapping[str, Any]]], DataFrame]
-    transaction_states: DataFrame
-    producer_snapshots: DataFrame
-    aborted_transactions: DataFrame
-    checkpoints: DataFrame
-    dump_files: DataFrame
-    log_dirs: DataFrame
-    remembered: DataFrame | None = None
-    sightings: DataFrame | None = None
-    archive: Archive | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +66,12 @@ class Detection:
     whole_parts: pa.Table
 
 
-class Settled(Protocol):
-    """A small result without its history: as a frame, and its rows."""
+class Shown(NamedTuple):
+    """What the copies of coordinator partitions show whole, and when log directories were copied; as in `Detection`."""
 
-    @property
-    def frame(self) -> DataFrame:
-        """What the next steps take."""
-        ...
-
-    @property
-    def rows(self) -> pa.Table:
-        """What is asked of it in the driver."""
-        ...
-
-
-Settle = Callable[..., Sequence[Settled]]
+    whole_parts: pa.Table
+    times: DataFrame
+    undated: list[str]
 
 
 def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None = None) -> Detection:
@@ -183,10 +127,21 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         coverage.frame,
         times.frame,
         clusters.frame,
-        undated=[row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None],
+        undated=_undated(times),
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
         whole_parts=parts.rows,
     )
+
+
+def shown_whole(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None) -> Shown:
+    """What the copies of coordinator partitions show, without a verdict on anything."""
+    _, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
+    (parts,) = settle(whole_parts(facts.transaction_states, of_coordinators.frame))
+    return Shown(parts.rows, times.frame, _undated(times))
+
+
+def _undated(times: Settled) -> list[str]:
+    return [row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None]
 
 
 def _copies(

@@ -155,7 +155,8 @@ def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) 
 
 def whole_parts(states: DataFrame, copies: DataFrame) -> DataFrame:
     """What each raw copy of `coordinator_copies` shows whole and certain, and when its first and last record were
-    written (`written_from`, `written_to`, ms). Only of logs whose topic id is known.
+    written (`written_from`, `written_to`, ms); `started_from` (ms): no transaction in it started before. Only of logs
+    whose topic id is known.
     """
     parts = copies.where("topic_id IS NOT NULL AND whole_from < certain_to").selectExpr(
         *PLACE, *OF_COPY, "topic_id", "whole_from", "certain_to", "epochs"
@@ -167,6 +168,7 @@ def whole_parts(states: DataFrame, copies: DataFrame) -> DataFrame:
         (*PLACE, *OF_COPY),
         f"min_by({WRITTEN}, offset) AS written_from",
         f"max({WRITTEN}) AS written_to",
+        "min(start_timestamp) AS started_from",
     )
     return parts.join(written.where("written_from IS NOT NULL"), [*PLACE, *OF_COPY], "inner")
 

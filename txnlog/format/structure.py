@@ -40,6 +40,8 @@ TEXT = Wire("string")
 TEXTS = Wire("array<string>")
 TIMESTAMP = Wire("timestamp")
 TOPIC_PARTITIONS = Wire("array<struct<topic:string,partition:int>>")
+LISTED_PARTITIONS = Wire("array<struct<topic:string,partition:int,listed_at:timestamp>>")
+EPOCHS = Wire("array<int>")
 LEADER_EPOCHS = Wire("array<struct<epoch:int,start_offset:bigint>>")
 STEP_SECONDS = Wire("map<string,double>")
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID
-from txnlog.detection.pipeline import Detection, Facts
-from txnlog.detection.whole_ranges import EpochStart, SeenEpoch, WholeRange, contradicts, differs, joined, reaching_back
+from txnlog.detection.whole_ranges import EpochStart, SeenEpoch, WholeRange, contradicts, differs, reaching_back
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
-from txnlog.spark.schema import arrow_schema, spark_schema
+from txnlog.spark.schema import spark_schema
 from txnlog.spark.settle import local_frame
-from txnlog.tables.archive_rows import CoordinatorRangeRow
-from txnlog.tables.changes import instant, rows_of_table
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS
 from txnlog.tables.store import Store
 
 Row = dict[str, Any]
-_TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
-_WRITTEN = ("written_from", "written_to")
+# Columns of records and of ranges that are ms in a dump.
+TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
+WRITTEN = ("written_from", "written_to")
 _PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
 _REACHING = pa.schema(
     [
@@ -36,24 +33,14 @@ _REACHING = pa.schema(
         ("archive_differs", pa.bool_()),
     ]
 )
-# Which offsets of a copy are kept: of a partition in a log directory.
-_WANTED = pa.schema(
-    [
-        *((name, pa.string()) for name in LOG_DIR),
-        ("coordinator_partition", pa.int32()),
-        ("topic_id", pa.string()),
-        ("from_offset", pa.int64()),
-        ("to_offset", pa.int64()),
-    ]
-)
 
 
 class StoredArchive:
-    """The archive of some clusters (`txnlog.detection.pipeline.Archive`)."""
+    """The archive of some clusters (`txnlog.detection.inputs.Archive`)."""
 
     def __init__(self, store: Store, clusters: list[str]) -> None:
         self._store, self._clusters = store, clusters
-        self.ranges = _stored_ranges(store, clusters)
+        self.ranges = stored_ranges(store, clusters)
 
     def reaching(self, copies: pa.Table) -> DataFrame:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`."""
@@ -73,12 +60,12 @@ class StoredArchive:
         has_lost = any(contradicts(each, epoch) for each in of_log for epoch in seen)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
-        own = _part(log, chosen, chosen["own_from"], chosen["log_end_offset"])
+        own = part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:
             # The copy that makes the history longer may itself reach to where the archive ends. Of no other copy are
             # records taken.
             others = (
-                _part(log, each, each["whole_from"], each["certain_to"])
+                part_of(log, each, each["whole_from"], each["certain_to"])
                 for each in copies
                 if _is(each, chosen["other"])
             )
@@ -104,8 +91,8 @@ class StoredArchive:
         return (
             archived.join(ids, [*ID], "left_semi")
             .selectExpr(
-                f"* EXCEPT ({', '.join(_TIMES)}, file)",
-                *(f"unix_millis({name}) AS {name}" for name in _TIMES),
+                f"* EXCEPT ({', '.join(TIMES)}, file)",
+                *(f"unix_millis({name}) AS {name}" for name in TIMES),
                 "concat(file, ' of the dump of ', as_of) AS file",
                 "CAST(NULL AS string) AS problem",
             )
@@ -113,71 +100,13 @@ class StoredArchive:
         )
 
 
-def _stored_ranges(store: Store, clusters: list[str]) -> list[WholeRange]:
+def stored_ranges(store: Store, clusters: list[str]) -> list[WholeRange]:
+    """What `coordinator_ranges` has of some clusters."""
     if store.is_new(COORDINATOR_RANGES):
         return []
-    times = (f"unix_millis({name}) AS {name}" for name in _WRITTEN)
-    ranges = store.read(COORDINATOR_RANGES, clusters).selectExpr(f"* EXCEPT ({', '.join(_WRITTEN)})", *times)
+    times = (f"unix_millis({name}) AS {name}" for name in WRITTEN)
+    ranges = store.read(COORDINATOR_RANGES, clusters).selectExpr(f"* EXCEPT ({', '.join(WRITTEN)})", *times)
     return [_range_of_row(row) for row in ranges.toArrow().to_pylist()]
-
-
-def keep_records(store: Store, clusters: list[str], facts: Facts, detection: Detection) -> None:
-    """Add what the dump's copies of coordinator partitions show whole, as far as the archive does not have it.
-
-    Another job may have added to it since this one read it: it is read once more, as this job is the only writer now.
-
-    Records first: a job that is killed in between leaves records without a range, which prove nothing and are not added
-    twice.
-    """
-    parts = [(each, row) for row in detection.whole_parts.to_pylist() if (each := _part_of_row(row)) is not None]
-    archived = _stored_ranges(store, clusters)
-    wanted = list(_wanted(archived, parts))
-    if wanted:
-        store.append(COORDINATOR_RECORDS, _new_records(store, clusters, wanted, facts, detection))
-    ranges = joined([*archived, *(each for each, _ in parts)])
-    if set(ranges) != set(archived):
-        rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
-        values = {name: instant(name) for name in _WRITTEN}
-        store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
-
-
-def _new_records(store: Store, clusters: list[str], wanted: list[Row], facts: Facts, detection: Detection) -> DataFrame:
-    times = detection.times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of")
-    found = (
-        facts.transaction_states.where("problem IS NULL AND transactional_id IS NOT NULL")
-        .join(local_frame(store.spark, wanted, _WANTED), [*LOG_DIR, "coordinator_partition"], "inner")
-        .where("offset >= from_offset AND offset < to_offset")
-        .join(times, [*LOG_DIR], "inner")
-    )
-    rows = rows_of_table(COORDINATOR_RECORDS, found, {name: instant(name) for name in _TIMES})
-    # Only where a job was killed before, or a log lost its end, is any of them there.
-    there = store.read(COORDINATOR_RECORDS, clusters).where(f"offset >= {min(row['from_offset'] for row in wanted)}")
-    news = rows.join(there, [*COORDINATOR_RECORDS.key], "left_anti")
-    # Whoever asks for some offsets need not read the files that have others.
-    return news.sort("coordinator_partition", "offset")
-
-
-def _wanted(archived: Iterable[WholeRange], parts: list[tuple[WholeRange, Row]]) -> Iterator[Row]:
-    """The offsets of each copy that nothing has: not the archive, and no copy before it."""
-    there = list(archived)
-    for part, row in sorted(parts, key=lambda each: each[0].from_offset - each[0].to_offset):
-        agreeing = [each for each in there if each.log == part.log and not differs(each, part)]
-        for start, end in _uncovered(part, agreeing):
-            place = {name: row[name] for name in (*LOG_DIR, "coordinator_partition", "topic_id")}
-            yield place | {"from_offset": start, "to_offset": end}
-        there.append(part)
-
-
-def _uncovered(part: WholeRange, others: Iterable[WholeRange]) -> Iterator[tuple[int, int]]:
-    start = part.from_offset
-    for each in sorted(others, key=lambda it: it.from_offset):
-        if each.to_offset <= start or each.from_offset >= part.to_offset:
-            continue
-        if each.from_offset > start:
-            yield start, each.from_offset
-        start = max(start, each.to_offset)
-    if start < part.to_offset:
-        yield start, part.to_offset
 
 
 def _seen(copy: Row) -> list[SeenEpoch]:
@@ -188,7 +117,7 @@ def _is(copy: Row, other: Row | None) -> bool:
     return other is not None and (copy["broker"], copy["log_dir"]) == (other["broker"], other["log_dir"])
 
 
-def _part(
+def part_of(
     log: tuple[str, int, str],
     copy: Row,
     start: int | None,
@@ -210,21 +139,6 @@ def _part(
     return WholeRange(*log, start, end, written_from, written_to, tuple(starts))
 
 
-def _part_of_row(row: Row) -> WholeRange | None:
-    log = (row["cluster"], row["coordinator_partition"], row["topic_id"])
-    return _part(log, row, row["whole_from"], row["certain_to"], row["written_from"], row["written_to"])
-
-
-_RANGES = pa.schema(
-    [field.with_type(pa.int64()) if field.name in _WRITTEN else field for field in arrow_schema(CoordinatorRangeRow)]
-)
-
-
 def _range_of_row(row: Row) -> WholeRange:
     epochs = tuple(EpochStart(**each) for each in row.pop("leader_epochs"))
     return WholeRange(**row, epochs=epochs)
-
-
-def _row_of_range(each: WholeRange) -> Row:
-    row = asdict(each)
-    return row | {"leader_epochs": [epoch._asdict() for epoch in row.pop("epochs")]}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from txnlog.config import DetectOptions
-from txnlog.detection.pipeline import Facts
+from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
 from txnlog.dump.text_parts import may_be_split
 from txnlog.sources import reading

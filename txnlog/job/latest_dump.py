@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.inputs import Facts
 from txnlog.detection.latest_states import dated_copies, latest_producers, latest_states
-from txnlog.detection.pipeline import Detection, Facts
+from txnlog.detection.pipeline import Detection
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.keys import PARTITION
 from txnlog.tables.changes import instant, rows_of_table

@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
 from txnlog.detection.conditions import Thresholds
-from txnlog.detection.pipeline import Detection, Facts, detect
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import Detection, detect
 from txnlog.dump.address import is_address
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.inventory import inventory

@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.copies import LACKS_END
-from txnlog.detection.pipeline import Detection, Facts
-from txnlog.job.archive import keep_records
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import Detection
+from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
@@ -75,7 +76,8 @@ def write_results(
         writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
         if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
             writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
-        writes.append(beside.submit(keep_records, store, clusters, facts, detection))
+        shown = (facts.transaction_states, detection.times, detection.whole_parts)
+        writes.append(beside.submit(keep_records, store, clusters, *shown))
         _write_dump_files(store, clusters, facts.dump_files, detection)
         for write in writes:
             write.result()

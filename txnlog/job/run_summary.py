@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 from txnlog import __version__
 from txnlog.config import DetectOptions
 from txnlog.detection.aggregates import summed
-from txnlog.detection.pipeline import Detection, Facts
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import Detection
 from txnlog.job.steps import Steps
 from txnlog.tables.changes import instant
 from txnlog.tables.layout import RUNS

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from txnlog.detection.pipeline import Facts
+from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import FileKind, LogDir
 from txnlog.dump.manifest import CopyTime
 from txnlog.format.checkpoint import CLEANED_TO, HIGH_WATERMARKS

@@ -43,6 +43,17 @@ _SPARK_TYPES: dict[str, DataType] = {
         StructType([StructField("epoch", IntegerType(), False), StructField("start_offset", LongType(), False)]),
         containsNull=False,
     ),
+    "array<struct<topic:string,partition:int,listed_at:timestamp>>": ArrayType(
+        StructType(
+            [
+                StructField("topic", StringType(), False),
+                StructField("partition", IntegerType(), False),
+                StructField("listed_at", TimestampType()),
+            ]
+        ),
+        containsNull=False,
+    ),
+    "array<int>": ArrayType(IntegerType(), containsNull=False),
     "map<string,double>": MapType(StringType(), DoubleType(), valueContainsNull=False),
 }
 

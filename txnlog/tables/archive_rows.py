@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, get_type_hints
 
-from txnlog.format.structure import INT32, INT64, LEADER_EPOCHS, TEXT, TIMESTAMP
+from txnlog.format.structure import (
+    EPOCHS,
+    INT16,
+    INT32,
+    INT64,
+    LEADER_EPOCHS,
+    LISTED_PARTITIONS,
+    TEXT,
+    TIMESTAMP,
+)
 from txnlog.sources.rows import TransactionStateRow
 
 _RECORD = get_type_hints(TransactionStateRow, include_extras=True)
@@ -43,3 +52,33 @@ class CoordinatorRangeRow(NamedTuple):
     leader_epochs: Annotated[
         list[tuple[int, int]], LEADER_EPOCHS, "Leader epochs of its records, each with its first offset in the range."
     ]
+
+
+class TransactionRow(NamedTuple):
+    """One transaction, as far as the records in `coordinator_records` show it."""
+
+    cluster: Annotated[str, TEXT, "Cluster of the dumps."]
+    coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
+    topic_id: Annotated[str, TEXT, "Topic id of __transaction_state; a recreated topic has another."]
+    transactional_id: Annotated[str, TEXT, "Transactional id."]
+    producer_id: Annotated[int, INT64, "Producer id that wrote its data."]
+    start_timestamp: Annotated[object, TIMESTAMP, "Start of the transaction, by the coordinator's clock."]
+    state: Annotated[str, TEXT, "State by its latest record: Ongoing, Prepare* or Complete*."]
+    outcome: Annotated[str | None, TEXT, "COMMIT or ABORT; CONTRADICTED if records say both; null while it is open."]
+    ended_by: Annotated[str | None, TEXT, "CLIENT, TIMEOUT or FENCING (a newer producer); null if that is not known."]
+    decided_at: Annotated[object | None, TIMESTAMP, "When the outcome was decided: the time of the Prepare* record."]
+    completed_at: Annotated[object | None, TIMESTAMP, "When all markers had been written, by the Complete* record."]
+    producer_epoch: Annotated[int | None, INT16, "Producer epoch of its data; null if no Ongoing record is kept."]
+    end_epoch: Annotated[int | None, INT16, "Producer epoch of its markers; null if unknown."]
+    next_producer_id: Annotated[int | None, INT64, "Producer id of the next transaction, if it is another one."]
+    client_transaction_version: Annotated[int | None, INT16, "Transaction version of the client; null if unknown."]
+    timeout_ms: Annotated[int | None, INT64, "Timeout of the transactional id, ms; 2147483647 in two-phase commit."]
+    partitions: Annotated[
+        list[tuple[str, int, object]],
+        LISTED_PARTITIONS,
+        "Its partitions, each with the time of the earliest record kept that lists it.",
+    ]
+    first_offset: Annotated[int, INT64, "Offset of its first record that is kept."]
+    last_offset: Annotated[int, INT64, "Offset of its last record."]
+    coordinator_epochs: Annotated[list[int], EPOCHS, "Coordinator epochs (leader epochs) of its records."]
+    as_of: Annotated[object, TIMESTAMP, "When the copy was taken that showed its latest record."]

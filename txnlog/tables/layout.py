@@ -11,7 +11,7 @@ from typing import NamedTuple
 from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
-from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow
+from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow, TransactionRow
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -116,6 +116,13 @@ COORDINATOR_RANGES = Table(
     {"has_records": "from_offset < to_offset"},
     "Offsets of __transaction_state of which coordinator_records has every record.",
 )
+TRANSACTIONS = Table(
+    "transactions",
+    TransactionRow,
+    ("cluster", "coordinator_partition", "topic_id", "transactional_id", "producer_id", "start_timestamp"),
+    {"known_outcome": "outcome IS NULL OR outcome IN ('COMMIT', 'ABORT', 'CONTRADICTED')"},
+    "Transactions as their coordinators recorded them, over all dumps.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -127,6 +134,7 @@ TABLES = (
     VERIFICATIONS,
     COORDINATOR_RECORDS,
     COORDINATOR_RANGES,
+    TRANSACTIONS,
 )
 
 

@@ -105,8 +105,10 @@ class Store:
         writer = of_table(table, rows).write.format("delta").mode("overwrite")
         self._save(table, writer.option("replaceWhere", of_clusters(clusters)))
 
-    def merge(self, table: Table, changes: DataFrame, clusters: list[str]) -> None:
+    def merge(self, table: Table, changes: DataFrame, clusters: list[str], among: str = "true") -> None:
         """Carry out changes: rows of the table and an `OPERATION` each; each key occurs once.
+
+        `among` holds for each row (of `target`) that any of them can be for: files without such rows are not read.
 
         The clusters are literals in the condition, so that jobs for different clusters do not conflict.
         """
@@ -115,7 +117,7 @@ class Store:
             self.append(table, changes.where(f"{OPERATION} <> '{DELETE}'"))
             return
         names = [field.name for field in columns_of(table)]
-        on = " AND ".join([f"target.{of_clusters(clusters)}", *(f"target.{k} = source.{k}" for k in table.key)])
+        on = " AND ".join([f"target.{of_clusters(clusters)}", among, *(f"target.{k} = source.{k}" for k in table.key)])
         assignments = ", ".join(f"target.`{name}` = source.`{name}`" for name in names)
         columns, values = (
             ", ".join(f"`{name}`" for name in names),

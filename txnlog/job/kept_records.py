@@ -1,0 +1,120 @@
+"""Adds to the archive what a dump's copies of coordinator partitions show whole, and the transactions in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from txnlog.detection.recorded_transactions import combined, of_records
+from txnlog.detection.whole_ranges import WholeRange, differs, joined
+from txnlog.job.archive import TIMES, WRITTEN, Row, part_of, stored_ranges
+from txnlog.keys import LOG_DIR
+from txnlog.spark.schema import arrow_schema
+from txnlog.spark.settle import local_frame
+from txnlog.tables.archive_rows import CoordinatorRangeRow
+from txnlog.tables.changes import as_upserts, instant, of_table, rows_of_table
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, TRANSACTIONS
+from txnlog.tables.store import Store
+
+# Which offsets of a copy are kept: of a partition in a log directory.
+_WANTED = pa.schema(
+    [
+        *((name, pa.string()) for name in LOG_DIR),
+        ("coordinator_partition", pa.int32()),
+        ("topic_id", pa.string()),
+        ("from_offset", pa.int64()),
+        ("to_offset", pa.int64()),
+    ]
+)
+
+
+def keep_records(store: Store, clusters: list[str], states: DataFrame, times: DataFrame, whole_parts: pa.Table) -> None:
+    """Add what the dump's copies of coordinator partitions show whole, as far as the archive does not have it.
+
+    `states` are rows of `TransactionStateRow`, `times` when each log directory was copied. Another job may have added
+    to the archive since this one read it: it is read once more, as this job is the only writer now.
+
+    The ranges come last: what a job that is killed has written before proves nothing, and is not added twice.
+    """
+    parts = [(each, row) for row in whole_parts.to_pylist() if (each := _part_of_row(row)) is not None]
+    archived = stored_ranges(store, clusters)
+    wanted = list(_wanted(archived, parts))
+    if wanted:
+        records = _records(states, times, wanted)
+        store.append(COORDINATOR_RECORDS, _new_records(store, clusters, records, wanted))
+        starts = [row["started_from"] for _, row in parts if row["started_from"] is not None]
+        if starts:
+            _merge_transactions(store, clusters, records, min(starts))
+    ranges = joined([*archived, *(each for each, _ in parts)])
+    if set(ranges) != set(archived):
+        rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
+        values = {name: instant(name) for name in WRITTEN}
+        store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
+
+
+def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFrame:
+    found = (
+        states.where("problem IS NULL AND transactional_id IS NOT NULL")
+        .join(local_frame(states.sparkSession, wanted, _WANTED), [*LOG_DIR, "coordinator_partition"], "inner")
+        .where("offset >= from_offset AND offset < to_offset")
+        .join(times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of"), [*LOG_DIR], "inner")
+    )
+    return rows_of_table(COORDINATOR_RECORDS, found, {name: instant(name) for name in TIMES})
+
+
+def _new_records(store: Store, clusters: list[str], records: DataFrame, wanted: list[Row]) -> DataFrame:
+    # Only where a job was killed before, or a log lost its end, is any of them there.
+    there = store.read(COORDINATOR_RECORDS, clusters).where(f"offset >= {min(row['from_offset'] for row in wanted)}")
+    news = records.join(there, [*COORDINATOR_RECORDS.key], "left_anti")
+    # Whoever asks for some offsets need not read the files that have others.
+    return news.sort("coordinator_partition", "offset")
+
+
+def _merge_transactions(store: Store, clusters: list[str], records: DataFrame, started_from: int) -> None:
+    """Renew the transactions that some records are of; all of them started at `started_from` (ms) or later."""
+    since = f"start_timestamp >= timestamp_millis({started_from})"
+    news = of_records(records)
+    known = store.read(TRANSACTIONS, clusters).where(since).join(news, [*TRANSACTIONS.key], "left_semi")
+    rows = of_table(TRANSACTIONS, combined(news.unionByName(known.drop("ended_by"))))
+    store.merge(TRANSACTIONS, as_upserts(rows.sort("start_timestamp")), clusters, f"target.{since}")
+
+
+def _wanted(archived: Iterable[WholeRange], parts: list[tuple[WholeRange, Row]]) -> Iterator[Row]:
+    """The offsets of each copy that nothing has: not the archive, and no copy before it."""
+    there = list(archived)
+    for part, row in sorted(parts, key=lambda each: each[0].from_offset - each[0].to_offset):
+        agreeing = [each for each in there if each.log == part.log and not differs(each, part)]
+        for start, end in _uncovered(part, agreeing):
+            place = {name: row[name] for name in (*LOG_DIR, "coordinator_partition", "topic_id")}
+            yield place | {"from_offset": start, "to_offset": end}
+        there.append(part)
+
+
+def _uncovered(part: WholeRange, others: Iterable[WholeRange]) -> Iterator[tuple[int, int]]:
+    start = part.from_offset
+    for each in sorted(others, key=lambda it: it.from_offset):
+        if each.to_offset <= start or each.from_offset >= part.to_offset:
+            continue
+        if each.from_offset > start:
+            yield start, each.from_offset
+        start = max(start, each.to_offset)
+    if start < part.to_offset:
+        yield start, part.to_offset
+
+
+def _part_of_row(row: Row) -> WholeRange | None:
+    log = (row["cluster"], row["coordinator_partition"], row["topic_id"])
+    return part_of(log, row, row["whole_from"], row["certain_to"], row["written_from"], row["written_to"])
+
+
+_RANGES = pa.schema(
+    [field.with_type(pa.int64()) if field.name in WRITTEN else field for field in arrow_schema(CoordinatorRangeRow)]
+)
+
+
+def _row_of_range(each: WholeRange) -> Row:
+    row = asdict(each)
+    return row | {"leader_epochs": [epoch._asdict() for epoch in row.pop("epochs")]}
