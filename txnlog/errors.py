@@ -51,6 +51,12 @@ class ClusterError(TxnlogError):
     exit_code = 5
 
 
+class HistoryError(TxnlogError):
+    """What is kept of coordinators has a hole, or lacks a partition."""
+
+    exit_code = 6
+
+
 class FormatError(TxnlogError):
     """Bytes that are not what Kafka writes.
 

@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 
 from tests.coordinator_writer import coordinator_record
 from tests.writer import ABORT, batch, checkpoint, copied_at, data, marker, put, segment
+from txnlog.cli import main
 from txnlog.config import DetectOptions
+from txnlog.errors import HistoryError
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.main import run
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root, Table
@@ -178,6 +180,7 @@ def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> N
     judged.detect(judged.folder / "dump-50")
     judged.detect(judged.folder / "dump-24")
     assert judged.versions() == before
+    assert main(["history", "--tables", str(judged.folder / "tables")]) == 0
 
 
 def test_a_transaction_is_one_row_however_many_dumps_show_it(judged: Judged) -> None:
@@ -221,6 +224,7 @@ def minute_of(instant: datetime) -> float:
 def test_with_a_dump_left_out_nothing_before_it_is_proved(judged: Judged) -> None:
     assert judged.after(history(), (24, 2), (50, 36))[NEVER] == UNPROVED[NEVER]
     assert len(judged.rows(COORDINATOR_RANGES)) == 2
+    assert main(["history", "--tables", str(judged.folder / "tables")]) == HistoryError.exit_code
 
 
 def test_an_unclean_election_in_between_voids_what_came_before(judged: Judged) -> None:

@@ -18,6 +18,7 @@ EXIT_CODES = """exit codes:
   3  Java, Python, Spark or a jar is missing
   4  a Delta table that is missing, of another schema, or cannot be written
   5  a running cluster that cannot be reached, or is not the one of the dump
+  6  history: what is kept of coordinators has a hole, or lacks a partition
 """
 # For people, for programs, for spreadsheets.
 FORMS = ("table", "json", "csv")

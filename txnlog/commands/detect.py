@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import urgency
+from txnlog.report.coordinator_history import FIRST_DUMP, histories, summary
 from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.output import counted, printable
-from txnlog.tables.layout import URI, Root
+from txnlog.report.table_rows import rows
+from txnlog.tables.layout import RUNS, URI, Root
 
 if TYPE_CHECKING:
     from txnlog.job.main import Outcome
@@ -101,7 +104,19 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
     print(f"Delta tables: {printable(place)}")
     # Without Spark nobody reads a catalog, and to read a store once more takes requests, and rights of one's own.
     if not root.is_schema and not URI.fullmatch(root.text):
-        print(_next(root, {str(found["cluster"]) for found in outcome.runs}))
+        clusters = {str(found["cluster"]) for found in outcome.runs}
+        print("".join(_histories(root, clusters)), end="")
+        print(_next(root, clusters))
+
+
+def _histories(root: Root, clusters: set[str]) -> Iterator[str]:
+    """Since when the history of each cluster's coordinators is whole; after its first dump, what to do for more."""
+    runs = Counter(row["cluster"] for row in rows(root, RUNS))
+    for found in histories(root):
+        if found.cluster in clusters:
+            yield f"{printable(found.cluster)}: {summary(found)}\n"
+            if runs[found.cluster] == 1:
+                yield f"  {FIRST_DUMP}\n"
 
 
 def _next(root: Root, clusters: set[str]) -> str:

@@ -13,6 +13,7 @@ from txnlog.commands import (
     detect,
     explain,
     find_hanging,
+    history,
     list_transactions,
     metrics,
     report,
@@ -32,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     describe_producers.COMMAND,
     explain.COMMAND,
     report.COMMAND,
+    history.COMMAND,
     metrics.COMMAND,
 )
 

@@ -23,10 +23,11 @@ import txnlog
 from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import is_judged_by_proofs
+from txnlog.report.coordinator_history import ClusterHistory, histories_of
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import printable
-from txnlog.report.table_rows import rows
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.report.table_rows import rows, rows_if_there
+from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_RANGES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 # A series each; the others are counted.
 PARTITIONS_LISTED = 100
@@ -41,13 +42,14 @@ Labels = tuple[str, ...]
 class Figures:
     """Rows of the tables that metrics are made of: the latest run of each cluster, and what it found.
 
-    `problems` counts files with a problem by cluster; `candidates` are OPEN.
+    `problems` counts files with a problem by cluster; `candidates` are OPEN; `histories` are those of coordinators.
     """
 
     runs: Sequence[Row]
     open_transactions: Sequence[Row]
     candidates: Sequence[Row]
     problems: Mapping[str, int]
+    histories: Sequence[ClusterHistory]
 
 
 def figures(root: Root, cluster: str | None = None) -> Figures:
@@ -56,7 +58,7 @@ def figures(root: Root, cluster: str | None = None) -> Figures:
     runs = [run for name, run in newest.items() if cluster in (None, name)]
     if cluster is not None and not runs:
         raise OptionError(f"--cluster: there is no run over {cluster} in {root.text}")
-    return figures_of(runs, partial(rows, root))
+    return figures_of(runs, partial(rows_if_there, root))
 
 
 def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, Any]]]) -> Figures:
@@ -72,6 +74,7 @@ def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, 
             if row["cluster"] in clusters and is_judged_by_proofs(row)
         ],
         Counter(row["cluster"] for row in files if is_problem(row)),
+        histories_of(runs, (row for row in read(COORDINATOR_RANGES, "true") if row["cluster"] in clusters), read),
     )
 
 
@@ -113,8 +116,24 @@ class _Collector(Collector):
             yield _gauge(name, meaning, ("cluster",), [((run["cluster"],), _number(run[column])) for run in known])
         problems = [((run["cluster"],), self._found.problems.get(run["cluster"], 0)) for run in self._found.runs]
         yield _gauge("input_files_with_problems", "Files of the dump that could not be read.", ("cluster",), problems)
+        yield from self._history()
         yield from self._by_cause()
         yield from self._by_partition()
+
+    def _history(self) -> Iterator[GaugeMetricFamily]:
+        found = self._found.histories
+        yield _gauge(
+            "history_whole_since_seconds",
+            "Since when the history of all coordinators is whole; not there while partitions are missing.",
+            ("cluster",),
+            [((each.cluster,), each.whole_since.timestamp()) for each in found if each.whole_since is not None],
+        )
+        yield _gauge(
+            "history_partitions_with_hole",
+            "Partitions of __transaction_state whose kept history has a hole.",
+            ("cluster",),
+            [((each.cluster,), len(each.holes_since(None))) for each in found],
+        )
 
     def _by_cause(self) -> Iterator[GaugeMetricFamily]:
         late = (row for row in self._found.open_transactions if row["late"] is not False)

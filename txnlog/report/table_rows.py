@@ -40,6 +40,14 @@ def rows(
         raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
+def rows_if_there(root: Root, table: Table, where: str = "true", order: str = "1") -> list[dict[str, Any]]:
+    """As `rows`; none where the table was never written."""
+    try:
+        return rows(root, table, where, order)
+    except MissingTableError:
+        return []
+
+
 def check_cluster(cluster: str | None, found: Iterable[Mapping[str, Any]]) -> None:
     """`OptionError`, with the names that there are, if none of the rows is of the cluster."""
     known = sorted({row["cluster"] for row in found})

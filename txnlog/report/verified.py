@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from txnlog.errors import MissingTableError
-from txnlog.report.table_rows import rows
+from txnlog.report.table_rows import rows_if_there
 from txnlog.tables.layout import ABORT_CANDIDATES, VERIFICATIONS, Root
 
 Row = dict[str, Any]
@@ -30,10 +29,7 @@ class Sorted(NamedTuple):
 
 def verifications(root: Root) -> list[Row]:
     """The rows of `verifications`, the newest last; none where nothing was ever verified."""
-    try:
-        return rows(root, VERIFICATIONS, order="verified_at")
-    except MissingTableError:
-        return []
+    return rows_if_there(root, VERIFICATIONS, order="verified_at")
 
 
 def by_verification(candidates: Iterable[Row], seen: Iterable[Row], within_ms: int | None, now: datetime) -> Sorted:

@@ -12,6 +12,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from txnlog.errors import OptionError
+from txnlog.report.coordinator_history import ClusterHistory
 from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
 
 ROOT = Path(__file__).parents[3]
@@ -49,7 +50,22 @@ def value(found: Samples, name: str, **labels: str) -> float | None:
 
 
 def figures(transactions: list[dict[str, Any]], runs: list[dict[str, Any]] | None = None, **rest: Any) -> Figures:
-    return Figures(runs or [run()], transactions, rest.get("candidates", []), rest.get("problems", {}))
+    given = (
+        rest.get("candidates", []),
+        rest.get("problems", {}),
+        rest.get("histories", [ClusterHistory("c", [], [], NOW)]),
+    )
+    return Figures(runs or [run()], transactions, *given)
+
+
+def test_the_history_of_coordinators_is_absent_while_it_cannot_be_told() -> None:
+    hole = {"last_hole": [EARLIER, NOW]}
+    known = [ClusterHistory("c", [hole, {"last_hole": None}], [], NOW), ClusterHistory("d", [], [3], None)]
+    found = samples(exposition(figures([], histories=known)))
+    assert value(found, "history_whole_since_seconds", cluster="c") == NOW.timestamp()
+    assert value(found, "history_whole_since_seconds", cluster="d") is None
+    holes = [value(found, "history_partitions_with_hole", cluster=name) for name in "cd"]
+    assert holes == [1, 0]
 
 
 def test_figures_of_a_run_are_there_with_their_units() -> None:
@@ -116,7 +132,14 @@ def test_only_the_latest_run_counts() -> None:
     tables = {
         "open_transactions": [transaction(), transaction(partition=9, as_of=EARLIER)],
         "dump_files": [
-            {"cluster": "c", "as_of": as_of, "bytes_damaged": damaged, "bytes_skipped": skipped, "kind": kind}
+            {
+                "cluster": "c",
+                "partition": 0,
+                "as_of": as_of,
+                "bytes_damaged": damaged,
+                "bytes_skipped": skipped,
+                "kind": kind,
+            }
             for as_of, damaged, skipped, kind in (
                 (NOW, 1, 0, "segment"),
                 (NOW, 0, 7, "segment"),
@@ -129,6 +152,7 @@ def test_only_the_latest_run_counts() -> None:
             transaction(judged_by=2, cluster="other"),
             transaction(judged_by=None),
         ],
+        "coordinator_ranges": [],
     }
     found = figures_of([run()], lambda table, where: tables[table.name])
     assert [row["partition"] for row in found.open_transactions] == [0]
