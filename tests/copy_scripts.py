@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -31,7 +31,6 @@ exec "$@"
 """
 EPOCHS = "0\n1\n0 0\n"
 WAYS = ("rsync", "tar", "ssh", "ssh tar", "kubectl")
-HAS_RSYNC = shutil.which("rsync") is not None
 
 
 def log_dir(folder: Path, broker: int = 1, *partitions: str) -> Path:
@@ -65,18 +64,27 @@ class Place:
         """What was asked of the stand-ins, one line each."""
         return (self.folder / "calls").read_text().splitlines()
 
-    def run(self, way: str, *log_dirs: str, code: int = 0, values: dict[str, Any] | None = None, **env: str) -> str:
-        """Run the script for these log directories (`1=/path`), and what it says."""
-        if "tar" not in way and way != "kubectl" and not HAS_RSYNC:
+    def stands_in_for(self, name: str, text: str) -> None:
+        """A command of bash that runs instead of the one of this name, which is `$REAL`."""
+        real = shutil.which(name)
+        put(self.folder / "bin" / name, f"#!/bin/bash\nREAL={real}\n{text}\n").chmod(0o755)
+
+    def begin(self, way: str, *log_dirs: str, values: dict[str, Any] | None = None, **env: str) -> Popen[bytes]:
+        """The script for these log directories (`1=/path`), as it begins, in a group of processes of its own."""
+        if "tar" not in way and way != "kubectl" and shutil.which("rsync") is None:
             pytest.skip("rsync is not installed")
         host = {"ssh": "kafka-1:", "ssh tar": "kafka-1:", "kubectl": "pod/kafka-0:"}.get(way, "")
         sources = [source(each.replace("=", f"={host}", 1)) for each in log_dirs]
         copies = Copies(sources, str(self.to), with_tar="tar" in way, **values or {})
         environment = os.environ | {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "PLACE": str(self.folder)}
         command = ["bash", "-c", script(copies)]
-        done = subprocess.run(command, cwd=self.folder, env=environment | env, capture_output=True, check=False)
-        said = done.stderr.decode()
-        assert done.returncode == code, said
+        return Popen(command, cwd=self.folder, env=environment | env, stderr=PIPE, start_new_session=True)
+
+    def run(self, way: str, *log_dirs: str, code: int = 0, values: dict[str, Any] | None = None, **env: str) -> str:
+        """Run the script as `begin` does, and what it says."""
+        with self.begin(way, *log_dirs, values=values, **env) as begun:
+            said = begun.communicate()[1].decode()
+        assert begun.returncode == code, said
         return said
 
     def manifest(self) -> dict[str, Any]:

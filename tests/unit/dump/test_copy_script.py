@@ -122,30 +122,32 @@ def test_what_is_there_already_is_not_fetched_again(place: Place, broker: Path) 
 
 
 CUTS = {
-    "rsync": 'real=$(PATH=${PATH#*:} command -v rsync)\nhead -n 1 | "$real" "$@"\nexit 12',
-    "kubectl": 'if [[ $* == *tar* ]]; then "$@" | head -c 3000; exit 1; fi',
+    "rsync": 'head -n 1 | "$REAL" "$@"; exit 12',
+    "tar": 'if [[ $* != *-cf* ]]; then exec "$REAL" "$@"; fi; "$REAL" "$@" | head -c 3000; exit 1',
 }
 
 
-@pytest.mark.parametrize("way", ["rsync", "kubectl"])
+@pytest.mark.parametrize("way", CUTS)
 def test_a_copy_that_is_cut_off_goes_on(way: str, place: Place, tmp_path: Path) -> None:
     broker = log_dir(tmp_path / "broker", 1, *(f"orders-{number}" for number in range(9)))
-    if way == "rsync":
-        put(place.folder / "bin" / "rsync", '#!/bin/bash\n. "$PLACE/hook"\n').chmod(0o755)
-    place.hook(CUTS[way])
+    place.stands_in_for(way, CUTS[way])
     said = place.run(way, f"1={broker}", code=1)
     assert "broker-1: cut off" in said
     assert "run it again, it goes on" in said
     assert "broker-1" not in place.manifest().get("copies", {})
-    before = len(place.copied())
-    assert 0 < before < len(expected(broker))
-    if way == "rsync":
-        (place.folder / "bin" / "rsync").unlink()
-    place.hook("")
+    assert 0 < len(place.copied()) < len(expected(broker))
+    (place.folder / "bin" / way).unlink()
     place.run(way, f"1={broker}")
     copied = place.copied()
     assert {name: copied[name] for name in expected(broker)} == expected(broker)
     assert list(place.manifest()["copies"]) == ["broker-1", "coordinators-1"]
+
+
+def test_what_a_killed_rsync_left_is_removed(place: Place, broker: Path) -> None:
+    place.run("rsync", f"1={broker}")
+    left = put(place.to / "broker-1/orders-0" / f".{5:020}.log.Ab12Cd", b"half")
+    place.run("rsync", f"1={broker}")
+    assert not left.exists()
 
 
 def test_a_broker_that_cannot_be_reached_holds_up_no_other(place: Place, broker: Path) -> None:
@@ -160,7 +162,7 @@ def test_what_kafka_deletes_meanwhile_is_said_and_no_error(way: str, place: Plac
     listed = place.to / "broker-1" / "listing.tsv"
     place.hook(f'if [[ -f "{listed}" ]]; then rm -f "{gone}"; fi')
     said = place.run(way, f"1={broker}")
-    assert "deleted on the broker meanwhile: 1 files" in said
+    assert "deleted or replaced on the broker meanwhile: 1 files" in said
     assert [lack.what for lack in lacking_files(inventory(place.to))] == ["files deleted since they were listed"]
 
 
@@ -203,7 +205,7 @@ def test_a_folder_of_another_broker_is_not_mixed_into_the_dump(place: Place, bro
 
 
 def test_a_find_that_is_not_gnu_is_said(place: Place, broker: Path) -> None:
-    put(place.folder / "bin" / "find", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    place.stands_in_for("find", "exit 1")
     assert "GNU find and date are needed" in place.run("rsync", f"1={broker}", code=2)
 
 
@@ -218,7 +220,7 @@ def test_the_manifest_is_uploaded_last(address: str, tool: str, place: Place, br
 
 
 def test_an_upload_that_fails_is_an_error(place: Place, broker: Path) -> None:
-    put(place.folder / "bin" / "aws", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    place.stands_in_for("aws", "exit 1")
     assert "upload to s3://b/d was cut off" in place.run("rsync", f"1={broker}", code=1, UPLOAD="s3://b/d")
 
 

@@ -87,6 +87,8 @@ transfer() {
   local name attempt
   stale "$scratch/listed" >"$scratch/names" || return 1
   while IFS= read -r name; do rm -f "$folder/$name"; done <"$scratch/names"
+  # Of an rsync that was killed.
+  in_copy find . -mindepth 2 -maxdepth 2 -type f -name '.*' -delete || return 1
   for ((attempt = 0; attempt < ATTEMPTS; attempt++)); do
     lacking "$scratch/listed" >"$scratch/names" || return 1
     if [[ ! -s $scratch/names ]]; then return 0; fi
@@ -100,7 +102,7 @@ transfer() {
     say "$(tail -n 3 "$scratch/said")"
     return 1
   fi
-  if [[ -s $scratch/names ]]; then say "deleted on the broker meanwhile: $(wc -l <"$scratch/names") files"; fi
+  if [[ -s $scratch/names ]]; then say "deleted or replaced on the broker meanwhile: $(wc -l <"$scratch/names") files"; fi
 }
 
 # The files of a kind of one log directory: checkpoints, the listing, and what is listed.
