@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from txnlog.commands.command import Command
+from txnlog.dump.copy_listing import NAME as LISTING
 from txnlog.dump.dump_file import FileKind, Inventory, LogDir
 from txnlog.dump.inventory import check_has_logs, inventory
 from txnlog.dump.lacks import ClusterCopy, Lack, clusters_of, lacking_files, lacks
@@ -66,15 +67,17 @@ def _contents(copy: ClusterCopy) -> Iterator[str]:
     kinds = Counter(file.kind for file in copy.files if not file.skipped)
     sizes = sum(file.size for file in copy.files if not file.skipped)
     yield f"{', '.join(counted(kinds[kind], one) for kind, one in _SHOWN.items() if kinds[kind])} ({sizes} bytes)"
-    without = len(copy.raw_without(HIGH_WATERMARKS))
-    raw = len({log_dir for log_dir, _, _ in copy.raw})
-    yield f"{HIGH_WATERMARKS}: in {raw - without} of {raw} log directories; {_manifest(copy.log_dirs)}"
+    raw = {log_dir for log_dir, _, _ in copy.raw}
+    if raw:
+        marked, listed = len(raw) - len(copy.raw_without(HIGH_WATERMARKS)), len(raw) - len(copy.unlisted)
+        yield f"log directories with segments: {len(raw)}; {HIGH_WATERMARKS} in {marked}, {LISTING} in {listed}"
+    yield _times(copy.log_dirs)
 
 
-def _manifest(log_dirs: Sequence[LogDir]) -> str:
+def _times(log_dirs: Sequence[LogDir]) -> str:
     times = [each.copied for each in log_dirs if each.copied]
     if not times:
-        return "no dump.toml with a time"
+        return "no time of the copy in dump.toml"
     started, ended = min(each.started for each in times), max(each.ended or each.started for each in times)
     return f"copied {iso_8601(started)} to {iso_8601(ended)}"
 

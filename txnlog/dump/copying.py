@@ -29,7 +29,7 @@ HEADER = """#!/usr/bin/env bash
 #                                      reaches pods with this command, in this container
 #   UPLOAD=s3://bucket/tonight         then uploads the copy, with aws, gcloud (gs://) or rclone (any other)
 #
-# It needs bash, GNU find and date here, and GNU find on the brokers; rsync 3.1 or newer on both, or with --tar and for
+# It needs bash, GNU find and date here, and GNU find on the brokers; rsync 3 on both, or with --tar and for
 # pods tar here and GNU tar on the brokers.
 # Exit code 1: something was cut off, run it again. 2: nothing was copied.
 set -euo pipefail

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from txnlog.dump.copy_listing import NAME as LISTING
 from txnlog.dump.dump_file import METADATA_TOPIC, DumpFile, FileKind, Inventory, LogDir
 from txnlog.dump.log_dirs import nearest
 from txnlog.dump.lost_files import lost_files
@@ -63,6 +64,12 @@ class ClusterCopy:
         found = {log_dir for log_dir, topic, _ in self.logs if (topic == TRANSACTION_STATE) == has_coordinators}
         return [each for each in self.log_dirs if each.log_dir in found]
 
+    @property
+    def unlisted(self) -> list[str]:
+        """The log directories with segments that no listing is of."""
+        listings = dict.fromkeys(self.listings, True)
+        return sorted({log_dir for log_dir, _, _ in self.raw if not nearest(listings, log_dir, False)[1]})
+
     def raw_without(self, name: str) -> list[LogDir]:
         """The log directories with segments that have no file of this name."""
         with_it = {file.log_dir for file in self.files if os.path.basename(file.file) == name and not file.skipped}
@@ -99,8 +106,12 @@ def lacking_files(dump: Inventory) -> list[Lack]:
     lost = lost_files(dump.files)
     unreadable = [f"{each.file} ({each.skipped})" for each in dump.files if each.skipped and _is_hidden(each)]
     found = (
-        Lack("files that cannot be read", unreadable, "their partitions are UNDETERMINED (CORRUPT_INPUT)"),
-        Lack("files shorter than listed", lost.cut, "the copy was cut off: copy again, else UNDETERMINED"),
+        Lack("files that cannot be read", unreadable, "their partitions are UNDETERMINED"),
+        Lack(
+            "files shorter than listed",
+            lost.cut,
+            "the copy was cut off: copy again, or their partitions are UNDETERMINED",
+        ),
         Lack("segments missing", lost.gaps, "their partitions are UNDETERMINED (COVERAGE_GAP)"),
         Lack("partitions that were listed", lost.logs, "no verdict on them; a FENCE that lists one is UNDETERMINED"),
         Lack("files deleted since they were listed", lost.deleted, ""),
@@ -118,11 +129,11 @@ def _coordinators(copy: ClusterCopy) -> Iterator[Lack]:
     stated = max((each.transaction_state_partitions or 0 for each in copy.log_dirs), default=0)
     present = copy.coordinators
     if not present:
-        cost = "each late transaction is UNDETERMINED (COVERAGE_GAP)"
+        cost = "no ABORT, FENCE or MOVE_COORDINATOR: late transactions are UNDETERMINED (COVERAGE_GAP)"
         yield Lack("coordinators", [f"no partition of {TRANSACTION_STATE}"], cost)
         return
     missing = sorted(set(range(stated or max(present) + 1)) - set(present))
-    cost = "their ids, and producer ids that no coordinator knows, are UNDETERMINED (COVERAGE_GAP)"
+    cost = "producer ids that no coordinator in the dump knows are UNDETERMINED (COVERAGE_GAP)"
     yield Lack(f"partitions of {TRANSACTION_STATE}", list(map(str, missing)), cost)
     most = max(map(len, present.values()))
     fewer = [str(partition) for partition, brokers in sorted(present.items()) if len(brokers) < most]
@@ -136,7 +147,7 @@ def _coordinators(copy: ClusterCopy) -> Iterator[Lack]:
 def _high_watermarks(copy: ClusterCopy) -> Iterator[Lack]:
     without = copy.raw_without(HIGH_WATERMARKS)
     of_coordinators = [each for each in without if each in copy.log_dirs_with(has_coordinators=True)]
-    cost = "the ids of its coordinators are UNDETERMINED (CORRUPT_INPUT)"
+    cost = "their ids, and producer ids that no coordinator knows, are UNDETERMINED (CORRUPT_INPUT)"
     yield Lack(HIGH_WATERMARKS, _names(of_coordinators), cost)
     others = [each for each in without if each not in of_coordinators]
     yield Lack(HIGH_WATERMARKS, _names(others), "confidence of an ABORT is MEDIUM at most")
@@ -144,10 +155,10 @@ def _high_watermarks(copy: ClusterCopy) -> Iterator[Lack]:
 
 def _times(copy: ClusterCopy) -> Iterator[Lack]:
     untimed = [each for each in copy.log_dirs if each.copied is None]
-    cost = "the latest time in the copy counts instead: confidence of an ABORT is MEDIUM at most"
+    cost = "it was cut off, or nobody stated it: confidence of an ABORT is MEDIUM at most"
     yield Lack("start of the copy in dump.toml", _names(untimed), cost)
     endless = [each for each in copy.log_dirs if each.copied and each.copied.ended is None]
-    cost = "--slack is taken for it: more is UNDETERMINED (SKEW)"
+    cost = "the copy counts as --slack long: what ended within that is UNDETERMINED (SKEW)"
     yield Lack("end of the copy in dump.toml", _names(endless), cost)
     data, coordinators = (copy.log_dirs_with(has_coordinators=each) for each in (False, True))
     ended = max((each.copied.ended or each.copied.started for each in data if each.copied), default=0)
@@ -157,13 +168,8 @@ def _times(copy: ClusterCopy) -> Iterator[Lack]:
 
 
 def _listings(copy: ClusterCopy) -> Iterator[Lack]:
-    unlisted = {each for each, _, _ in copy.raw if not _is_listed(each, copy.listings)}
     cost = "the end of a quiet log has no time, and merged segments look missing: UNDETERMINED (SKEW, COVERAGE_GAP)"
-    yield Lack("listing.tsv", sorted(unlisted), cost)
-
-
-def _is_listed(log_dir: str, listings: frozenset[str]) -> bool:
-    return nearest(dict.fromkeys(listings, True), log_dir, False)[1]
+    yield Lack(LISTING, copy.unlisted, cost)
 
 
 def _starts(copy: ClusterCopy) -> Iterator[Lack]:

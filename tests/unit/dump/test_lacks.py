@@ -132,7 +132,7 @@ CASES: dict[str, tuple[Change, str, list[str], str]] = {
     "what cannot be read": (
         lambda dump: put(dump / ORDERS / f"{7:020}.log.gz"), "files that cannot be read",
         [f"{ORDERS}/{7:020}.log.gz (a segment that is compressed, renamed or incomplete: copy it again as NUMBER.log)"],
-        "CORRUPT_INPUT"),
+        "UNDETERMINED"),
 }  # fmt: skip
 
 

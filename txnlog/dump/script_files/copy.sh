@@ -68,21 +68,19 @@ stale() {
     of=listing "$1" of=copy <(found in_copy)
 }
 
-# The files that are named on stdin. Those that vanish meanwhile are no error.
+# The files that are named on stdin.
 fetch() {
-  local options=(-t --ignore-missing-args --files-from=-)
   case $way:$COPY_WITH in
     pod:* | *:tar)
-      in_log_dir tar --format=posix --ignore-failed-read --warning=no-file-changed -cf - -T - |
-        tar -C "$folder" -xof -
+      in_log_dir tar --format=posix -cf - -T - | tar -C "$folder" -xof -
       ;;
-    ssh:*) rsync "${options[@]}" -s -e "${ssh[*]}" "$host:$log_dir/" "$folder/" ;;
-    *) rsync "${options[@]}" "$log_dir/" "$folder/" ;;
+    ssh:*) rsync -ts --files-from=- -e "${ssh[*]}" "$host:$log_dir/" "$folder/" ;;
+    *) rsync -t --files-from=- "$log_dir/" "$folder/" ;;
   esac
 }
 
-# Lets the copy have what is listed. Whether a file arrived is seen in the copy: the exit codes of kubectl, ssh and tar
-# do not tell a lost connection from a file that grew.
+# Lets the copy have what is listed. Whether a file arrived is seen in the copy: the exit codes of kubectl, ssh, tar and
+# rsync do not tell a lost connection from a file that grew or that Kafka deleted.
 transfer() {
   local name attempt
   stale "$scratch/listed" >"$scratch/names" || return 1
