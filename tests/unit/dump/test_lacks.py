@@ -78,6 +78,13 @@ def unseen(dump: Path) -> None:
     listing(dump / "broker-1")
 
 
+def only_snapshots(dump: Path) -> None:
+    for path in (dump / "coordinators-1/__transaction_state-1").glob("*.[li]*"):
+        if path.name[0] == "0":
+            path.unlink()
+    listing(dump / "coordinators-1")
+
+
 def no_coordinators(dump: Path) -> None:
     for path in (dump / "coordinators-1").rglob("*"):
         if path.is_file():
@@ -87,6 +94,8 @@ def no_coordinators(dump: Path) -> None:
 CASES: dict[str, tuple[Change, str, list[str], str]] = {
     "a partition of the coordinators": (
         lambda dump: manifest(dump, partitions=4), "partitions of __transaction_state", ["2", "3"], "COVERAGE_GAP"),
+    "all segments of a coordinator": (
+        only_snapshots, "partitions of __transaction_state", ["1"], "COVERAGE_GAP"),
     "their number": (
         lambda dump: put(dump / "dump.toml", (dump / "dump.toml").read_text().replace("transaction_state_part", "#")),
         "number of partitions of __transaction_state", ["transaction_state_partitions in dump.toml"], "COVERAGE_GAP"),
@@ -155,6 +164,21 @@ def test_what_a_dump_is_not_made_of_is_not_missed(dump: Path) -> None:
              f"orders-0.{'0' * 32}-delete/{FIRST}", "recovery-point-offset-checkpoint")  # fmt: skip
     listing(dump / "broker-1", "".join(f"./{name}\t9\t1700000000000\n" for name in names))
     segment(dump / "broker-1", "__cluster_metadata-0", b"")
+    assert found(dump) == []
+    (copy,) = clusters_of(inventory(dump))
+    assert {topic for _, topic, _ in copy.logs} == {"orders", "pay", "__transaction_state"}
+
+
+def test_a_checkpoint_of_log_starts_is_enough_to_show_one(dump: Path) -> None:
+    without(f"{ORDERS}/{FIRST}", f"{ORDERS}/{0:020}.index", f"{ORDERS}/leader-epoch-checkpoint")(dump)
+    listing(dump / "broker-1")
+    assert found(dump) == []
+
+
+def test_coordinators_need_no_producer_snapshots(dump: Path) -> None:
+    coordinator = "coordinators-1/__transaction_state-0"
+    without(*(f"{coordinator}/{name}" for name in (FIRST, f"{0:020}.index", f"{5:020}.snapshot")))(dump)
+    listing(dump / "coordinators-1")
     assert found(dump) == []
 
 
