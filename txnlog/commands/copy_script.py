@@ -22,7 +22,7 @@ object stores: UPLOAD=s3://bucket/tonight bash copy.sh uploads the dump, and txn
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="BROKER=LOG_DIR", help="a log directory of a broker; see below")
     parser.add_argument("--to", default="dump", metavar="FOLDER", help="folder of the dump (dump)")
-    parser.add_argument("--tar", action="store_true", help="copy with tar over ssh, where brokers have no rsync")
+    parser.add_argument("--tar", action="store_true", help="copy with tar in place of rsync")
     parser.add_argument("--cluster", metavar="NAME", help="name of the cluster, for dump.toml")
     parser.add_argument(
         "--max-transaction-timeout",
