@@ -36,6 +36,12 @@ def instant_ms(text: object) -> int:
     return _within_range((moment - _EPOCH) // timedelta(milliseconds=1), text)
 
 
+def iso_8601(moment_ms: int) -> str:
+    """An instant as ISO 8601 in UTC, with milliseconds."""
+    moment = _EPOCH + timedelta(milliseconds=moment_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _iso_instant(text: object) -> datetime:
     try:
         return datetime.fromisoformat(text.strip() if isinstance(text, str) else "")

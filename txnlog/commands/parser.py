@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 import txnlog
 from txnlog.commands import (
     abort_list,
+    check,
+    copy_script,
     describe,
     describe_producers,
     detect,
@@ -24,6 +26,8 @@ from txnlog.report.output import printable
 
 # In the order of `txnlog --help`. A new command is added here.
 COMMANDS: tuple[Command, ...] = (
+    copy_script.COMMAND,
+    check.COMMAND,
     detect.COMMAND,
     find_hanging.COMMAND,
     verify.COMMAND,

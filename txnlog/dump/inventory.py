@@ -26,7 +26,7 @@ from txnlog.dump.names import (
 )
 from txnlog.dump.text_stream import looks_like_dump_text
 from txnlog.dump_log.dump_text import topic_partition as named_partition
-from txnlog.errors import FormatError, StoreError
+from txnlog.errors import DumpError, FormatError, StoreError
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 ENDINGS_OF_TEXTS = re.compile(r"(\.(gz|zst|zstd|txt|text|log|out|dump|md))+$", re.IGNORECASE)
@@ -49,6 +49,15 @@ def inventory(root: Path | str, cluster: str | None = None, topic_partition: str
         log_dirs = log_dirs_of(root, files, manifests, cluster)
         of = {log_dir.log_dir: log_dir for log_dir in log_dirs}
         return Inventory(root, tuple(_of_cluster(file, of.get(file.log_dir)) for file in files), log_dirs)
+
+
+def check_has_logs(dump: Inventory, named: str) -> None:
+    """`DumpError` where nothing of the dump that a person named so can be judged."""
+    if not any(file.topic or file.is_text for file in dump.files):
+        raise DumpError(
+            f"{named}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no"
+            " kafka-dump-log.sh output"
+        )
 
 
 @contextmanager

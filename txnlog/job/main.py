@@ -20,7 +20,7 @@ from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection, detect
 from txnlog.dump.address import is_address
 from txnlog.dump.dump_file import Inventory
-from txnlog.dump.inventory import inventory
+from txnlog.dump.inventory import check_has_logs, inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.dump.opener import dump_root
 from txnlog.errors import DumpError, TableError
@@ -119,11 +119,7 @@ def _prepared(options: DetectOptions, steps: Steps) -> tuple[DetectOptions, Inve
 
 def _listed(options: DetectOptions) -> Inventory:
     dump = inventory(dump_root(options.dump), options.cluster, options.topic_partition)
-    if not any(file.topic or file.is_text for file in dump.files):
-        raise DumpError(
-            f"{options.dump}: there are no Kafka logs in it: no folder such as orders-0 with .log files, no"
-            " kafka-dump-log.sh output"
-        )
+    check_has_logs(dump, options.dump)
     for file in dump.files:
         if file.is_text:
             check_partition(file)

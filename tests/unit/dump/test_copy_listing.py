@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from txnlog.dump.inventory import inventory
 from txnlog.errors import DumpError
 from txnlog.sources.files import dump_file_rows
 
-PAGE = Path(__file__).parents[3] / "docs/dumps.md"
 SEGMENT = f"{0:020}.log"
 HEAD = "# begun\t1700000000000\n"
 LISTED = 1_699_999_999_123
@@ -104,16 +102,6 @@ def test_a_listing_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, co
     put(tmp_path / "listing.tsv", content)
     with pytest.raises(DumpError, match=re.escape(f"{tmp_path}/listing.tsv: {problem}")):
         inventory(tmp_path)
-
-
-def test_the_command_of_the_docs_writes_it(tmp_path: Path) -> None:
-    path = segment(tmp_path, "orders-0", data(0))
-    listed(tmp_path, "orders-0")
-    (command,) = re.findall(r"^\(cd \S+ && .*listing\.tsv$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    subprocess.run(["bash", "-c", command.replace("/var/lib/kafka/data", str(tmp_path))], cwd=tmp_path, check=True)
-    (found,) = complete(tmp_path).values()
-    assert found is not None
-    assert abs(found - path.stat().st_mtime_ns / 1_000_000) < 1
 
 
 def test_the_listing_is_a_file_of_the_dump(tmp_path: Path) -> None:
