@@ -118,7 +118,7 @@ def test_detect_ends_with_the_count_of_each_action_and_what_to_type_next(
     tables = f"'{tmp_path / 'some tables'}'"
     assert (
         last
-        == f"Open transactions: 2 ABORT, 1 KEEP, 1 UNDETERMINED, 1 WAIT. Next: txnlog find-hanging --tables {tables}"
+        == f"Open transactions: 1 KEEP, 2 ABORT, 1 UNDETERMINED, 1 WAIT. Next: txnlog find-hanging --tables {tables}"
     )
     assert ends(tmp_path / "young", found[:1], capsys)[-1] == "Open transactions: 1 WAIT. Nothing hangs."
     assert ends(tmp_path / "none", [], capsys)[-1] == "Open transactions: none. Nothing hangs."

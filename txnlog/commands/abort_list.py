@@ -15,7 +15,7 @@ from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
 from txnlog.report.output import counted
-from txnlog.report.table_rows import check_cluster, rows
+from txnlog.report.table_rows import check_cluster, only_cluster, rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
 from txnlog.tables.layout import RUNS
 
@@ -88,12 +88,10 @@ def _check(parsed: argparse.Namespace) -> None:
 
 def _cluster(parsed: argparse.Namespace, found: list[dict[str, Any]]) -> str | None:
     """The only cluster, or the one that is named; None for all of them, which a script cannot have."""
+    if parsed.format == "sh":
+        return only_cluster(parsed.cluster, found)
     check_cluster(parsed.cluster, found)
-    clusters = sorted({row["cluster"] for row in found})
-    if parsed.cluster is None and parsed.format == "sh" and len(clusters) > 1:
-        names = ", ".join(clusters)
-        raise OptionError(f"the tables have several clusters, and a script is for one: add --cluster, one of {names}")
-    return parsed.cluster or (clusters[0] if len(clusters) == 1 else None)
+    return str(parsed.cluster) if parsed.cluster else None
 
 
 def _cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:

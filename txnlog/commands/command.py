@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from txnlog.errors import OptionError, TableError
+from txnlog.report.advice import ADVICE
+from txnlog.report.selection import Selection
 from txnlog.tables.layout import Root
 from txnlog.times import milliseconds
 
@@ -50,6 +52,18 @@ def tables_root(text: str) -> Root:
 def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:
     """The argument of every command that prints rows; the first form is the default."""
     parser.add_argument("--format", choices=forms, default=forms[0], help=f"output format ({forms[0]})")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that shows open transactions of any partition."""
+    add_cluster(parser)
+    parser.add_argument("--topic", metavar="TOPIC", help="only this topic")
+    parser.add_argument("--action", choices=list(ADVICE), metavar="ACTION", help=f"only one of {', '.join(ADVICE)}")
+
+
+def selection(parsed: argparse.Namespace) -> Selection:
+    """What these arguments select."""
+    return Selection(parsed.cluster, parsed.topic, parsed.action)
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

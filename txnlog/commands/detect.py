@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from txnlog.dump.opener import dump_root
 from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
-from txnlog.report.advice import urgency
+from txnlog.report.advice import counted_actions
 from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.output import counted, printable
 from txnlog.tables.layout import URI, Root
@@ -106,10 +105,10 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
 
 def _next(root: Root, clusters: set[str]) -> str:
     """The open transactions of these clusters' latest dumps by action, and the command that shows them."""
-    actions = Counter(row["action"] for row in latest_transactions(root) if row["cluster"] in clusters)
-    counts = ", ".join(f"{actions[action]} {action}" for action in sorted(actions, key=urgency))
-    if not set(actions) - {Action.WAIT}:
-        return f"Open transactions: {counts or 'none'}. Nothing hangs."
+    found = [row for row in latest_transactions(root) if row["cluster"] in clusters]
+    counts = counted_actions(found)
+    if all(row["action"] == Action.WAIT for row in found):
+        return f"Open transactions: {counts}. Nothing hangs."
     return f"Open transactions: {counts}. Next: txnlog find-hanging --tables {word(root.text)}"
 
 

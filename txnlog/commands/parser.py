@@ -15,6 +15,7 @@ from txnlog.commands import (
     find_hanging,
     list_transactions,
     metrics,
+    remedies,
     report,
     verify,
 )
@@ -25,6 +26,7 @@ from txnlog.report.output import printable
 COMMANDS: tuple[Command, ...] = (
     detect.COMMAND,
     find_hanging.COMMAND,
+    remedies.COMMAND,
     verify.COMMAND,
     abort_list.COMMAND,
     list_transactions.COMMAND,

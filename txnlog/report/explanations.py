@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from txnlog.detection.causes import DISCARDING, Action, Cause
-from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
-from txnlog.report.abort_candidates import command
-from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
+from txnlog.report.remedy import BY_NAME, Remedy, by_id, remedy
 from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
-BY_NAME = {proof.name: proof for proof in PROOFS}
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 
 
@@ -39,8 +36,7 @@ class Explanation(NamedTuple):
     events: list[Event]
     why: str
     rests_on: list[str]
-    action: str
-    command: str | None
+    remedy: Remedy
     held_back: str
     prevention: str
 
@@ -83,7 +79,7 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Explanation:
-    cause, action = Cause[row["cause"]], Action(row["action"])
+    cause = Cause[row["cause"]]
     state = _state(root, row)
     events = [*_in_partition(row), *_by_coordinator(row, state), *_by_dumps(root, row, sightings)]
     return Explanation(
@@ -92,8 +88,7 @@ def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]
         _in_order(events),
         f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.explanation}",
         list(_rests_on(row)),
-        COSTS[action].format(**_amounts(row)),
-        command(row) if action is Action.ABORT else None,
+        remedy(row, by_id([state] if state else []), root.text),
         _held_back(row),
         cause.prevention,
     )
@@ -104,16 +99,10 @@ def _rests_on(row: dict[str, Any]) -> Iterator[str]:
     # Tables of older versions lack the column.
     proof = BY_NAME.get(row.get("lacking") or "")
     if proof is not None:
-        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning} To prove it: {proof.supplied_by}."
+        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning}"
     elif Action(row["action"]) in DISCARDING:
         for proof in next(rule.needs for rule in RULES if rule.cause == row["cause"]):
             yield f"{proof.meaning} ({proof.rests_on})"
-
-
-def _amounts(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: counted(row[name], one) for name, one in (("batches", "batch"), ("records", "record"), ("bytes", "byte"))
-    }
 
 
 def _state(root: Root, row: dict[str, Any]) -> dict[str, Any] | None:

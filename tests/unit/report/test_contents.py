@@ -30,16 +30,16 @@ def test_of_two_runs_over_the_same_dump_the_last_one_counts(tmp_path: Path) -> N
     assert [row["run_id"] for row in found.nights] == ["again"]
 
 
-def test_partitions_stand_in_the_order_of_action_and_of_records_held_back(tmp_path: Path) -> None:
+def test_committed_data_comes_first_and_then_what_holds_back_most_records(tmp_path: Path) -> None:
     rows = [
-        transaction("keep", action="KEEP", cause="MARKER_LOST_COMMIT", held_back_records=900),
+        transaction("keep", action="KEEP", cause="MARKER_LOST_COMMIT", held_back_records=7),
         transaction("a-small", held_back_records=1),
         transaction("fence", action="FENCE", cause="STUCK_ONGOING", held_back_records=800),
         transaction("b-large", held_back_records=9),
         transaction("young", late=False),
     ]
     found = contents.of_tables(written(tmp_path, rows, [night()])).standstills()
-    assert [each.partition.topic for each in found] == ["b-large", "a-small", "fence", "keep"]
+    assert [each.partition.topic for each in found] == ["keep", "fence", "b-large", "a-small"]
 
 
 def test_of_a_partition_the_first_late_transaction_counts_and_young_ones_are_shown(tmp_path: Path) -> None:
