@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from txnlog.report.advice import counted_actions, rank
+from txnlog.report.advice import counted_actions
 from txnlog.report.fitted import ACTION_STYLES
 from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.output import as_csv, counted, plain
@@ -39,7 +39,7 @@ def remedied(root: Root, selection: Selection) -> list[Remedied]:
     cluster = only_cluster(selection.cluster, rows(root, RUNS))
     found = selection._replace(cluster=cluster).of(latest_transactions(root))
     states = states_under_way(root)
-    return [Remedied(row, remedy(row, states, root.text)) for row in sorted(found, key=rank)]
+    return [Remedied(row, remedy(row, states, root.text)) for row in found]
 
 
 def rendered(found: Sequence[Remedied], form: str, width: int | None = None) -> str:

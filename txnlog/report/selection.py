@@ -19,3 +19,6 @@ class Selection(NamedTuple):
         """The rows for which it holds."""
         wanted = {name: value for name, value in self._asdict().items() if value is not None}
         return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+ALL = Selection()
