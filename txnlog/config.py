@@ -75,7 +75,12 @@ OPTIONS = (
         "DUMP",
         "copied log directories, one broker's or a folder per broker: a folder, or an address in an object store",
     ),
-    Option("tables", _text, "ROOT", "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA"),
+    Option(
+        "tables",
+        _text,
+        "ROOT",
+        "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA (default: $TXNLOG_TABLES)",
+    ),
     Option(
         "cluster",
         _text,
@@ -145,12 +150,18 @@ _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")
 
 
-def detect_options(given: Mapping[str, Any], config: Path | None = None) -> DetectOptions:
-    """The options of a run: `given` ones win over those of the file. `OptionError` names file and key."""
+def detect_options(
+    given: Mapping[str, Any], config: Path | None = None, otherwise: Mapping[str, Any] | None = None
+) -> DetectOptions:
+    """The options of a run: `given` ones win over those of the file, and those over what counts `otherwise`.
+
+    `OptionError` names file and key.
+    """
     values = {key: _parsed(key, value, "--" + key.replace("_", "-")) for key, value in given.items()}
     if config is not None:
         content = read_config(config)
         values = {key: _parsed(key, value, f"{config}: {key}") for key, value in content.items()} | values
+    values = {**(otherwise or {}), **values}
     for key in REQUIRED:
         if key not in values:
             raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")

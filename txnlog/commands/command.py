@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,8 @@ EXIT_CODES = """exit codes:
   4  a Delta table that is missing, of another schema, or cannot be written
   5  a running cluster that cannot be reached, or is not the one of the dump
 """
+# The environment variable that stands for --tables.
+TABLES = "TXNLOG_TABLES"
 # For people, for programs, for spreadsheets.
 FORMS = ("table", "json", "csv")
 
@@ -38,11 +41,14 @@ class Command(NamedTuple):
 
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """The argument of every command that reads tables."""
-    parser.add_argument("--tables", required=True, metavar="ROOT", help="where the Delta tables are")
+    parser.add_argument("--tables", metavar="ROOT", help=f"where the Delta tables are (default: ${TABLES})")
 
 
-def tables_root(text: str) -> Root:
-    """The tables that `--tables` names. `TableError` where that is a file."""
+def tables_root(text: str | None) -> Root:
+    """The tables that `--tables`, or else the environment, names. `TableError` where that is a file."""
+    text = text or os.environ.get(TABLES)
+    if not text:
+        raise OptionError(f"--tables is missing, and {TABLES} is not set")
     root = Root(text)
     if not root.is_schema and Path(text).is_file():
         raise TableError(f"{text} is a file: --tables takes the folder of the tables")
@@ -57,8 +63,19 @@ def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that shows open transactions of any partition."""
     add_cluster(parser)
+    add_topic(parser)
+    add_action(parser)
+
+
+def add_topic(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command that shows transactions of one action, of any partition."""
     parser.add_argument("--topic", metavar="TOPIC", help="only this topic")
-    parser.add_argument("--action", choices=list(ADVICE), metavar="ACTION", help=f"only one of {', '.join(ADVICE)}")
+
+
+def add_action(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command that shows transactions of any action."""
+    names = ", ".join(ADVICE)
+    parser.add_argument("--action", choices=[*ADVICE], metavar="ACTION", help=f"only this action, one of {names}")
 
 
 def selection(parsed: argparse.Namespace) -> Selection:

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from txnlog.commands.command import EXIT_CODES, Command, tables_root
+from txnlog.commands.command import EXIT_CODES, TABLES, Command, tables_root
 from txnlog.commands.terminal import progress
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.causes import Action
@@ -49,7 +49,8 @@ def _flag(key: str) -> str:
 
 def _run(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
-    options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
+    given = {key: value for key, value in vars(parsed).items() if key in known}
+    options = detect_options(given, parsed.config, {"tables": os.environ[TABLES]} if os.environ.get(TABLES) else {})
     # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
     tables_root(options.tables)

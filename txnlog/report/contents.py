@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,8 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.advice import rank
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id, states_under_way
-from txnlog.report.table_rows import rows
+from txnlog.report.selection import Selection
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
@@ -75,6 +76,19 @@ class Contents:
     def latest(self) -> dict[str, Row]:
         """The latest run over each cluster."""
         return {run["cluster"]: run for run in self.nights}
+
+    def only(self, cluster: str | None) -> Contents:
+        """Those of a cluster, of all if it is None. `OptionError` for one that is not there."""
+        check_cluster(cluster, self.nights)
+        wanted = Selection(cluster)
+        return replace(
+            self,
+            nights=wanted.of(self.nights),
+            transactions=wanted.of(self.transactions),
+            previous=wanted.of(self.previous),
+            files=wanted.of(self.files),
+            coordinators=wanted.of(self.coordinators),
+        )
 
     def standstills(self) -> list[BlockedPartition]:
         """The partitions with hanging transactions, the most urgent first."""

@@ -47,6 +47,30 @@ class Explanations(NamedTuple):
     of_transactions: list[Explanation]
     as_of: list[str]
 
+    def only(self, name: str, value: str | None) -> Explanations:
+        """Those of which a column has a value; None is any."""
+        kept = [each for each in self.of_transactions if value in (None, each.transaction[name])]
+        return self._replace(of_transactions=kept)
+
+
+def explained_id(root: Root, transactional_id: str, cluster: str | None = None) -> Explanations:
+    """The open transactions of an id in the latest dump of each partition. `OptionError` where it never had any."""
+    owned = f"transactional_id = {text_literal(transactional_id)}"
+    owned += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
+    seen = rows(root, OPEN_TRANSACTIONS, owned)
+    if not seen:
+        check_cluster(cluster, rows(root, RUNS))
+        raise OptionError(
+            f"no dump in the tables has an open transaction of {transactional_id}: `txnlog list` has the ids"
+        )
+    places = sorted({(row["topic"], row["partition"], row["cluster"]) for row in seen})
+    found = [explained(root, topic, partition, cluster=name) for topic, partition, name in places]
+    whole = Explanations(
+        [each for of_place in found for each in of_place.of_transactions],
+        sorted({moment for of_place in found for moment in of_place.as_of}),
+    )
+    return whole.only("transactional_id", transactional_id)
+
 
 def explained(
     root: Root, topic: str, partition: int, producer_id: int | None = None, cluster: str | None = None

@@ -25,7 +25,7 @@ from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import is_judged_by_proofs
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import printable
-from txnlog.report.table_rows import rows
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 # A series each; the others are counted.
@@ -53,9 +53,8 @@ class Figures:
 def figures(root: Root, cluster: str | None = None) -> Figures:
     """The figures of one cluster or of all, without a JVM."""
     newest = {run["cluster"]: run for run in rows(root, RUNS, order="as_of_to, finished_at")}
+    check_cluster(cluster, newest.values())
     runs = [run for name, run in newest.items() if cluster in (None, name)]
-    if cluster is not None and not runs:
-        raise OptionError(f"--cluster: there is no run over {cluster} in {root.text}")
     return figures_of(runs, partial(rows, root))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-R = TypeVar("R", bound=Mapping[str, Any])
+Row = dict[str, Any]
 
 
 class Selection(NamedTuple):
@@ -15,7 +15,7 @@ class Selection(NamedTuple):
     topic: str | None = None
     action: str | None = None
 
-    def of(self, rows: Iterable[R]) -> list[R]:
+    def of(self, rows: Iterable[Row]) -> list[Row]:
         """The rows for which it holds."""
         wanted = {name: value for name, value in self._asdict().items() if value is not None}
         return [row for row in rows if all(row[name] == value for name, value in wanted.items())]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.report_tables import HOUR, NIGHT, file, night, transaction, written
 from txnlog.detection.causes import Action
-from txnlog.errors import TableError
+from txnlog.errors import OptionError, TableError
 from txnlog.report import contents, coverage, nights
 from txnlog.report.advice import ADVICE, COSTS
 
@@ -83,6 +83,19 @@ def test_files_with_a_problem_are_shown_and_files_that_have_no_place_in_a_dump_a
     ]
     found = contents.of_tables(written(tmp_path, [], [night()], files))
     assert [row["file"] for row in found.files] == ["damaged", "link"]
+
+
+def test_one_cluster_can_be_chosen(tmp_path: Path) -> None:
+    files = [file(bytes_damaged=1), file("elsewhere", cluster="other", bytes_damaged=1)]
+    rows = [transaction(), transaction("elsewhere", cluster="other")]
+    found = contents.of_tables(written(tmp_path, rows, [night(), night(cluster="other")], files))
+    chosen = found.only("other")
+    assert [row["cluster"] for row in (*chosen.nights, *chosen.transactions, *chosen.files, *chosen.coordinators)] == [
+        "other"
+    ] * 4
+    assert found.only(None) == found
+    with pytest.raises(OptionError, match="--cluster: nope is not in the tables; they have other, payments"):
+        found.only("nope")
 
 
 def test_tables_without_any_run_are_empty_contents(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.advice import COSTS
 from txnlog.report.explanation_output import rendered
-from txnlog.report.explanations import Explanations, explained
+from txnlog.report.explanations import Explanations, explained, explained_id
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 HOSTILE = "a\n\x1b[2Jb"
@@ -170,6 +170,20 @@ def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
     assert json.loads(rendered(found, "json")) == []
     with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
         explained(root, "orders", 1)
+
+
+def test_all_that_an_id_has_open_is_told(root: Root) -> None:
+    found = explained_id(root, "payments")
+    assert [(each.transaction["topic"], each.transaction["producer_id"]) for each in found.of_transactions] == [
+        ("lacking", 7),
+        ("orders", 7),
+    ]
+    assert [each.transaction["topic"] for each in found.only("action", "ABORT").of_transactions] == ["orders"]
+    assert explained_id(root, HOSTILE, "c").of_transactions[0].transaction["topic"] == "named"
+    with pytest.raises(OptionError, match="no dump in the tables has an open transaction of nobody"):
+        explained_id(root, "nobody")
+    with pytest.raises(OptionError, match="--cluster: nope is not in the tables"):
+        explained_id(root, "payments", "nope")
 
 
 def test_a_cluster_that_is_none_is_said_with_those_that_there_are(root: Root) -> None:
