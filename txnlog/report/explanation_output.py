@@ -17,7 +17,7 @@ def rendered(found: Explanations, form: str, width: int | None = None) -> str:
     if form == "json":
         return json.dumps([_as_json(explanation) for explanation in found.of_transactions], indent=2) + "\n"
     if not found.of_transactions:
-        return f"nothing is open there as of {printable(', '.join(found.as_of))}\n"
+        return f"no such transaction is open there as of {printable(', '.join(found.as_of))}\n"
     return "\n".join(text_of(_paragraphs(explanation), width) for explanation in found.of_transactions)
 
 

@@ -166,7 +166,7 @@ def test_without_a_producer_id_all_that_are_open_in_the_latest_dump_are_told(roo
 
 def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
     found = explained(root, "ended", 0)
-    assert rendered(found, "table") == "nothing is open there as of 2026-11-21T22:01:40.000Z (c)\n"
+    assert rendered(found, "table") == "no such transaction is open there as of 2026-11-21T22:01:40.000Z (c)\n"
     assert json.loads(rendered(found, "json")) == []
     with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
         explained(root, "orders", 1)
