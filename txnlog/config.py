@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -60,6 +61,19 @@ def _topic_partition(value: Any) -> str:
     if named_partition(_text(value))[0] is None:
         raise OptionError(f"{value!r} is not a partition such as orders-0")
     return str(value)
+
+
+# `ClientUtils.parseAndValidateAddresses` of Kafka: a protocol may stand before it, brackets around an IPv6 address.
+ADDRESS = re.compile(r"(?:[a-zA-Z][a-zA-Z\d_.-]*://)?\[?(?P<host>[0-9a-zA-Z._%:-]+)\]?:(?P<port>[0-9]{1,5})")
+
+
+def addresses(value: Any) -> str:
+    """Addresses of brokers. `OptionError` unless each is a host and a port."""
+    parts = [part for part in (each.strip() for each in str(value).split(",")) if part]
+    found = [ADDRESS.fullmatch(part) for part in parts]
+    if not parts or not all(each and 0 < int(each["port"]) < 65_536 for each in found):
+        raise OptionError(f"{value!r} is not HOST:PORT, or several of them with commas between")
+    return ",".join(parts)
 
 
 def _flag(value: Any) -> bool:
@@ -128,7 +142,7 @@ OPTIONS = (
     Option("full", _flag, "", "read every log completely, not only from the newest producer snapshot on"),
     Option(
         "bootstrap_server",
-        _text,
+        addresses,
         "HOST:PORT",
         "ask the running cluster for its id, its transaction.max.timeout.ms and the partitions of __transaction_state",
     ),

@@ -116,7 +116,9 @@ def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
     )
-    parser.add_argument("--timeout", default="30s", metavar="DURATION", help="how long each answer may take (30s)")
+    parser.add_argument(
+        "--timeout", default="30s", metavar="DURATION", help="how long all answers may take together (30s)"
+    )
 
 
 def duration_ms(flag: str, text: str | None) -> int | None:
