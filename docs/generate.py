@@ -117,7 +117,9 @@ purpose:
 - An id in the state Empty never counts as long running.
 - The coordinator is the broker whose copy of the id's partition of `__transaction_state` was used.
 
-On a terminal a table fits the width: names are cut, numbers never. Columns without room are hidden and named below the
+The environment variable `TXNLOG_TABLES` stands for `--tables`. Options cannot be abbreviated.
+
+On a terminal a table fits the width: names are cut, with `…`, numbers never. Columns without room are hidden and named below the
 table. If no table fits, each row takes several lines. In a file or a pipe nothing is cut, and there are no colours.
 `NO_COLOR` also turns colours off on a terminal; they only repeat what a word says.
 

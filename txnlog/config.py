@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,6 +63,19 @@ def _topic_partition(value: Any) -> str:
     return str(value)
 
 
+# `ClientUtils.parseAndValidateAddresses` of Kafka: a protocol may stand before it, brackets around an IPv6 address.
+ADDRESS = re.compile(r"(?:[a-zA-Z][a-zA-Z\d_.-]*://)?\[?(?P<host>[0-9a-zA-Z._%:-]+)\]?:(?P<port>[0-9]{1,5})")
+
+
+def addresses(value: Any) -> str:
+    """Addresses of brokers. `OptionError` unless each is a host and a port."""
+    parts = [part for part in (each.strip() for each in str(value).split(",")) if part]
+    found = [ADDRESS.fullmatch(part) for part in parts]
+    if not parts or not all(each and 0 < int(each["port"]) < 65_536 for each in found):
+        raise OptionError(f"{value!r} is not HOST:PORT, or several of them with commas between")
+    return ",".join(parts)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise OptionError(f"{value!r} is neither true nor false")
@@ -75,7 +89,12 @@ OPTIONS = (
         "DUMP",
         "copied log directories, one broker's or a folder per broker: a folder, or an address in an object store",
     ),
-    Option("tables", _text, "ROOT", "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA"),
+    Option(
+        "tables",
+        _text,
+        "ROOT",
+        "where the Delta tables are: a folder, a URI, or CATALOG.SCHEMA (default: $TXNLOG_TABLES)",
+    ),
     Option(
         "cluster",
         _text,
@@ -123,7 +142,7 @@ OPTIONS = (
     Option("full", _flag, "", "read every log completely, not only from the newest producer snapshot on"),
     Option(
         "bootstrap_server",
-        _text,
+        addresses,
         "HOST:PORT",
         "ask the running cluster for its id, its transaction.max.timeout.ms and the partitions of __transaction_state",
     ),
@@ -145,12 +164,18 @@ _BY_KEY = {option.key: option for option in OPTIONS}
 REQUIRED = ("dump", "tables")
 
 
-def detect_options(given: Mapping[str, Any], config: Path | None = None) -> DetectOptions:
-    """The options of a run: `given` ones win over those of the file. `OptionError` names file and key."""
+def detect_options(
+    given: Mapping[str, Any], config: Path | None = None, otherwise: Mapping[str, Any] | None = None
+) -> DetectOptions:
+    """The options of a run: `given` ones win over those of the file, and those over what counts `otherwise`.
+
+    `OptionError` names file and key.
+    """
     values = {key: _parsed(key, value, "--" + key.replace("_", "-")) for key, value in given.items()}
     if config is not None:
         content = read_config(config)
         values = {key: _parsed(key, value, f"{config}: {key}") for key, value in content.items()} | values
+    values = {**(otherwise or {}), **values}
     for key in REQUIRED:
         if key not in values:
             raise OptionError(f"{key} is missing: name it on the command line or in the file of --config")

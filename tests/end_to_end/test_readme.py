@@ -77,7 +77,7 @@ def test_the_readme_shows_what_its_commands_print(printed: dict[str, list[str]],
     hanging, explained = outputs(README).items()
     found = late_transactions.late_transactions(Root(str(tables)))
     for shown, real in (
-        (hanging[1], seen(late_transactions.rendered(found, "table", WIDTH))),
+        (hanging[1], seen(late_transactions.rendered(found, "table", WIDTH, TABLES[1]))),
         (explained[1], printed[explained[0]]),
     ):
         assert is_excerpt(shown, real), "\n".join(real)

@@ -16,8 +16,9 @@ from confluent_kafka import Producer
 from tests.kafka.trials import RELEASES
 from txnlog.errors import ClusterError
 from txnlog.format.coordinator import transactional_id_of_key
+from txnlog.live.answers import Topic
 from txnlog.live.client_properties import client_settings
-from txnlog.live.cluster import LiveCluster, Topic
+from txnlog.live.cluster import LiveCluster
 from txnlog.live.coordinators import coordinator_logs
 from txnlog.live.verifications import verifications
 
@@ -89,7 +90,7 @@ def test_with_the_right_properties_the_cluster_answers(guarded: Guarded, tmp_pat
 
 
 def test_a_wrong_password_is_refused_and_never_printed(guarded: Guarded, tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match=r"(?i)authentication failed") as raised:
+    with pytest.raises(ClusterError, match=r"the brokers refuse the login: .*(?i:authentication failed)") as raised:
         asked(guarded, tmp_path, "a wrong guess")
     assert "a wrong guess" not in str(raised.value)
 
@@ -99,6 +100,16 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(guarded: Guarded) -> N
         LiveCluster(guarded.bootstrap, {"security.protocol": "SSL"}, 4).cluster_id()
     with pytest.raises(ClusterError, match="no answer about the cluster's id"):
         LiveCluster(guarded.cluster.bootstrap, {"security.protocol": "SSL"}, 4).cluster_id()
+
+
+@pytest.mark.parametrize("protocol", [{}, {"security.protocol": "SSL"}])
+def test_brokers_that_ask_for_a_login_are_said_to_end_the_connection(
+    guarded: Guarded, protocol: dict[str, str]
+) -> None:
+    trusted = {"ssl.ca.location": str(guarded.certificate)} if protocol else {}
+    with pytest.raises(ClusterError) as raised:
+        LiveCluster(guarded.bootstrap, protocol | trusted, 4).cluster_id()
+    assert any(said in str(raised.value) for said in ("security.protocol", "the brokers end the connection"))
 
 
 TOPIC = "come-and-go"

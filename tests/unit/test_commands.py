@@ -50,13 +50,22 @@ def test_the_example_in_the_help_can_be_typed(command: Command, capsys: pytest.C
     ("arguments", "line"),
     [
         ([], "txnlog: the following arguments are required: COMMAND: see txnlog --help"),
-        (["list"], "txnlog: the following arguments are required: --tables: see txnlog list --help"),
+        (["list"], "txnlog: --tables is missing, and TXNLOG_TABLES is not set"),
+        (["describe", "--tables", "t"], "txnlog: the following arguments are required: --transactional-id: see txnlog"),
+        (["remedis"], "txnlog: argument COMMAND: invalid choice: 'remedis' (choose from"),
+        (["list", "--tables", "t", "--stat", "Empty"],
+         "txnlog: unrecognized arguments: --stat Empty; did you mean --state?: see txnlog list --help"),
+        (["list", "--tables", "t", "--clutser=c"],
+         "txnlog: unrecognized arguments: --clutser=c; did you mean --cluster?: see txnlog list --help"),
+        (["explain", "--tables", "t", "--topic", "a"], "txnlog: explain takes either --topic and --partition or"),
+        (["explain", "--tables", "t", "--topic", "a", "--partition", "0", "--transactional-id", "x"],
+         "txnlog: explain takes either --topic and --partition or"),
         (["list", "--tables", "t", "--state", "x"], "txnlog: argument --state: invalid choice: 'x' (choose from"),
         (["list", "--tables", "t", "--duration-filter", "soon"], "txnlog: --duration-filter: 'soon' is not a duration"),
         (["describe-producers", "--tables", "t", "--topic", "a", "--partition", "0", "--producer-id-expiration", "x"],
          "txnlog: --producer-id-expiration: 'x' is not a duration"),
         (["explain", "--tables", "/no", "--topic", "a", "--partition", "0"], "txnlog: /no: there is no table"),
-        (["list", "--tables", "a", "b\x1b[2J"], "txnlog: unrecognized arguments: b\\x1b[2J: see txnlog --help"),
+        (["list", "--tables", "a", "b\x1b[2J"], "txnlog: unrecognized arguments: b\\x1b[2J: see txnlog list --help"),
     ],
 )  # fmt: skip
 def test_an_error_is_one_line_that_says_what_to_do(
@@ -73,12 +82,44 @@ def test_an_error_is_one_line_that_says_what_to_do(
     assert printed.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["remedis"], "remedies"),
+        (["find-hangin"], "find-hanging"),
+        (["list", "--format", "jsno"], "json"),
+        (["find-hanging", "--action", "X"], None),
+        (["remedies", "--action", "UNDETERMIND"], "UNDETERMINED"),
+    ],
+)
+def test_a_word_that_is_nearly_right_is_said(
+    arguments: list[str], meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    said = capsys.readouterr().err
+    assert f"; did you mean {meant}?: see txnlog" in said or (meant is None and "did you mean" not in said)
+
+
+def test_the_environment_says_where_the_tables_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = written(tmp_path, {})
+    monkeypatch.setenv("TXNLOG_TABLES", root.text)
+    assert main(["list", "--format", "json"]) == 0
+    assert capsys.readouterr().out == "[]\n"
+    assert main(["list", "--tables", "/no"]) == 4
+    assert "/no: there is no table" in capsys.readouterr().err
+    assert main(["detect", "/no"]) == 2
+    assert "tables is missing" not in capsys.readouterr().err
+
+
 NEEDS = {
     "detect": ["."],
     "verify": ["--bootstrap-server", "127.0.0.1:1"],
     "describe": ["--transactional-id", "t"],
     "describe-producers": ["--topic", "t", "--partition", "0"],
-    "explain": ["--topic", "t", "--partition", "0"],
+    "explain": ["--transactional-id", "t"],
     "report": ["--html", "report.html"],
 }
 
@@ -126,7 +167,7 @@ def test_detect_ends_with_the_count_of_each_action_and_what_to_type_next(
     tables = f"'{tmp_path / 'some tables'}'"
     assert (
         last
-        == f"Open transactions: 2 ABORT, 1 KEEP, 1 UNDETERMINED, 1 WAIT. Next: txnlog find-hanging --tables {tables}"
+        == f"Open transactions: 1 KEEP, 2 ABORT, 1 UNDETERMINED, 1 WAIT. Next: txnlog find-hanging --tables {tables}"
     )
     assert ends(tmp_path / "young", found[:1], capsys)[-1] == "Open transactions: 1 WAIT. Nothing hangs."
     assert ends(tmp_path / "none", [], capsys)[-1] == "Open transactions: none. Nothing hangs."

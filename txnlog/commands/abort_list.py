@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_tables, duration_ms, tables_root
+from txnlog.commands.command import Command, add_cluster, add_format, add_tables, add_topic, duration_ms, tables_root
 from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
 from txnlog.report.output import counted
-from txnlog.report.table_rows import check_cluster, rows
+from txnlog.report.selection import Selection
+from txnlog.report.table_rows import check_cluster, only_cluster, rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
 from txnlog.tables.layout import RUNS
 
@@ -33,6 +34,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="older: commands for brokers before 3.0, which check nothing",
     )
     add_cluster(parser)
+    add_topic(parser)
     parser.add_argument(
         "--verified-within",
         metavar="DURATION",
@@ -62,7 +64,8 @@ def _run(parsed: argparse.Namespace) -> None:
     seen = verifications(root)
     runs = rows(root, RUNS, order="finished_at")
     cluster = _cluster(parsed, [*runs, *candidates])
-    candidates = [row for row in candidates if cluster in (None, row["cluster"])]
+    wanted = Selection(cluster, parsed.topic)
+    candidates = wanted.of(candidates)
     found = by_verification(candidates, seen, within, datetime.now(UTC))
     for line in _remarks(found, len(candidates), older):
         print(line, file=sys.stderr)
@@ -70,7 +73,7 @@ def _run(parsed: argparse.Namespace) -> None:
         sys.stdout.write(abort_candidates.rendered(found.offered, parsed.format))
         return
     more = abort_candidates.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
-    more = [row for row in more if row["cluster"] == cluster]
+    more = wanted.of(more)
     states = dump_states(root, [*found.offered, *found.blocked, *more])
     live_id = _cluster_id(cluster, [*seen, *runs])
     is_older = parsed.broker_version == "older"
@@ -88,12 +91,10 @@ def _check(parsed: argparse.Namespace) -> None:
 
 def _cluster(parsed: argparse.Namespace, found: list[dict[str, Any]]) -> str | None:
     """The only cluster, or the one that is named; None for all of them, which a script cannot have."""
+    if parsed.format == "sh":
+        return only_cluster(parsed.cluster, found)
     check_cluster(parsed.cluster, found)
-    clusters = sorted({row["cluster"] for row in found})
-    if parsed.cluster is None and parsed.format == "sh" and len(clusters) > 1:
-        names = ", ".join(clusters)
-        raise OptionError(f"the tables have several clusters, and a script is for one: add --cluster, one of {names}")
-    return parsed.cluster or (clusters[0] if len(clusters) == 1 else None)
+    return str(parsed.cluster) if parsed.cluster else None
 
 
 def _cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from txnlog.errors import OptionError, TableError
+from txnlog.report.advice import ADVICE
+from txnlog.report.selection import Selection
 from txnlog.tables.layout import Root
 from txnlog.times import milliseconds
 
@@ -20,6 +23,8 @@ EXIT_CODES = """exit codes:
   5  a running cluster that cannot be reached, or is not the one of the dump
   6  history: what is kept of coordinators has a hole, or lacks a partition
 """
+# The environment variable that stands for --tables.
+TABLES = "TXNLOG_TABLES"
 # For people, for programs, for spreadsheets.
 FORMS = ("table", "json", "csv")
 
@@ -37,11 +42,14 @@ class Command(NamedTuple):
 
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """The argument of every command that reads tables."""
-    parser.add_argument("--tables", required=True, metavar="ROOT", help="where the Delta tables are")
+    parser.add_argument("--tables", metavar="ROOT", help=f"where the Delta tables are (default: ${TABLES})")
 
 
-def tables_root(text: str) -> Root:
-    """The tables that `--tables` names. `TableError` where that is a file."""
+def tables_root(text: str | None) -> Root:
+    """The tables that `--tables`, or else the environment, names. `TableError` where that is a file."""
+    text = text or os.environ.get(TABLES)
+    if not text:
+        raise OptionError(f"--tables is missing, and {TABLES} is not set")
     root = Root(text)
     if not root.is_schema and Path(text).is_file():
         raise TableError(f"{text} is a file: --tables takes the folder of the tables")
@@ -51,6 +59,29 @@ def tables_root(text: str) -> Root:
 def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:
     """The argument of every command that prints rows; the first form is the default."""
     parser.add_argument("--format", choices=forms, default=forms[0], help=f"output format ({forms[0]})")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that shows open transactions of any partition."""
+    add_cluster(parser)
+    add_topic(parser)
+    add_action(parser)
+
+
+def add_topic(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command that shows transactions of one action, of any partition."""
+    parser.add_argument("--topic", metavar="TOPIC", help="only this topic")
+
+
+def add_action(parser: argparse.ArgumentParser) -> None:
+    """The argument of every command that shows transactions of any action."""
+    names = ", ".join(ADVICE)
+    parser.add_argument("--action", choices=[*ADVICE], metavar="ACTION", help=f"only this action, one of {names}")
+
+
+def selection(parsed: argparse.Namespace) -> Selection:
+    """What these arguments select."""
+    return Selection(parsed.cluster, parsed.topic, parsed.action)
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +117,9 @@ def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
     )
-    parser.add_argument("--timeout", default="30s", metavar="DURATION", help="how long each answer may take (30s)")
+    parser.add_argument(
+        "--timeout", default="30s", metavar="DURATION", help="how long all answers may take together (30s)"
+    )
 
 
 def duration_ms(flag: str, text: str | None) -> int | None:

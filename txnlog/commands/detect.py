@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from txnlog.commands.command import EXIT_CODES, Command, tables_root
+from txnlog.commands.command import EXIT_CODES, TABLES, Command, tables_root
 from txnlog.commands.terminal import progress
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.causes import Action
@@ -18,7 +18,7 @@ from txnlog.dump.opener import dump_root
 from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
-from txnlog.report.advice import urgency
+from txnlog.report.advice import counted_actions
 from txnlog.report.coordinator_history import FIRST_DUMP, histories, summary
 from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.output import counted, printable
@@ -53,7 +53,8 @@ def _flag(key: str) -> str:
 
 def _run(parsed: argparse.Namespace) -> None:
     known = {option.key for option in OPTIONS}
-    options = detect_options({key: value for key, value in vars(parsed).items() if key in known}, parsed.config)
+    given = {key: value for key, value in vars(parsed).items() if key in known}
+    options = detect_options(given, parsed.config, {"tables": os.environ[TABLES]} if os.environ.get(TABLES) else {})
     # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
     tables_root(options.tables)
@@ -121,10 +122,10 @@ def _histories(root: Root, clusters: set[str]) -> Iterator[str]:
 
 def _next(root: Root, clusters: set[str]) -> str:
     """The open transactions of these clusters' latest dumps by action, and the command that shows them."""
-    actions = Counter(row["action"] for row in latest_transactions(root) if row["cluster"] in clusters)
-    counts = ", ".join(f"{actions[action]} {action}" for action in sorted(actions, key=urgency))
-    if not set(actions) - {Action.WAIT}:
-        return f"Open transactions: {counts or 'none'}. Nothing hangs."
+    found = [row for row in latest_transactions(root) if row["cluster"] in clusters]
+    counts = counted_actions(found)
+    if all(row["action"] == Action.WAIT for row in found):
+        return f"Open transactions: {counts}. Nothing hangs."
     return f"Open transactions: {counts}. Next: txnlog find-hanging --tables {word(root.text)}"
 
 

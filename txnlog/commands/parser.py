@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import txnlog
@@ -18,6 +21,7 @@ from txnlog.commands import (
     history,
     list_transactions,
     metrics,
+    remedies,
     report,
     verify,
 )
@@ -30,6 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     check.COMMAND,
     detect.COMMAND,
     find_hanging.COMMAND,
+    remedies.COMMAND,
     verify.COMMAND,
     abort_list.COMMAND,
     list_transactions.COMMAND,
@@ -45,12 +50,37 @@ COMMANDS: tuple[Command, ...] = (
 SHELLS = ("bash", "zsh", "fish")
 
 
+INVALID = re.compile(r"invalid choice: '(?P<typed>.*)' \(choose from (?P<choices>.*)\)", re.DOTALL)
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser whose errors are one line, and of which no option is abbreviated: a new one must not change another."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**(settings | {"allow_abbrev": False}))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What a command does not know is said by the command, which knows what it might be."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            names = [_similar(word.partition("=")[0], self._option_string_actions) for word in unknown]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(names)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where the help is; exit code 2."""
+        if found := INVALID.search(message):
+            message += _meant([_similar(found["typed"], re.findall(r"[\w.-]+", found["choices"]))])
         self.exit(2, f"txnlog: {printable(message)}: see {self.prog} --help\n")
+
+
+def _similar(typed: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(typed, names, n=1)), None)
+
+
+def _meant(names: Iterable[str | None]) -> str:
+    meant = ", ".join(filter(None, names))
+    return f"; did you mean {meant}?" if meant else ""
 
 
 class PrintCompletion(argparse.Action):

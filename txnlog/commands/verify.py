@@ -11,14 +11,17 @@ from txnlog.commands.command import (
     add_bootstrap_server,
     add_format,
     add_tables,
+    add_topic,
     duration_ms,
     tables_root,
 )
 from txnlog.commands.terminal import width
+from txnlog.config import addresses
 from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
+from txnlog.report.selection import Selection
 from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.append import append
 from txnlog.tables.layout import RUNS, VERIFICATIONS, columns_of
@@ -43,11 +46,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="cluster of the candidates; default: the one whose dump had the live cluster's id",
     )
+    add_topic(parser)
     add_format(parser, FORMS)
 
 
 def _run(parsed: argparse.Namespace) -> None:
     root = tables_root(parsed.tables)
+    try:
+        bootstrap = addresses(parsed.bootstrap_server)
+    except OptionError as error:
+        raise OptionError(f"--bootstrap-server: {error}") from error
     timeout = duration_ms("--timeout", parsed.timeout)
     if not timeout:
         raise OptionError("--timeout: must be above 0")
@@ -58,10 +66,10 @@ def _run(parsed: argparse.Namespace) -> None:
     from txnlog.live.cluster import LiveCluster
     from txnlog.live.verifications import chosen_cluster, verifications
 
-    live = LiveCluster(parsed.bootstrap_server, client_settings(parsed.command_config), timeout / 1000)
+    live = LiveCluster(bootstrap, client_settings(parsed.command_config), timeout / 1000, bounds_all=True)
     live_id = live.cluster_id()
     chosen = chosen_cluster(candidates, runs, live_id, parsed.cluster)
-    found = verifications(chosen, live, live_id)
+    found = verifications(Selection(topic=parsed.topic).of(chosen), live, live_id)
     if found:
         append(root, VERIFICATIONS, found)
     sys.stdout.write(_rendered([row._asdict() for row in found], parsed.format))

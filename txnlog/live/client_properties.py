@@ -40,6 +40,8 @@ _READ = frozenset(
         "ssl.keystore.password",
     }
 )
+# Settings of librdkafka that name a file.
+_FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
 # Settings of the Java client only; this client does not need them.
 _JAVAS_OWN = frozenset(
     {
@@ -66,9 +68,22 @@ def client_settings(path: Path | None) -> Settings:
     if path is None:
         return {}
     try:
-        return translated(_read(path))
+        settings = translated(_read(path))
+        _check_files(settings)
+        return settings
     except OptionError as error:
         raise OptionError(f"{path}: {error}") from error
+
+
+def _check_files(settings: Settings) -> None:
+    """Librdkafka would say that something is wrong with some certificate, and not which file."""
+    for location in filter(None, map(settings.get, _FILES)):
+        try:
+            is_pem = Path(location).is_dir() or b"-----BEGIN" in Path(location).read_bytes()
+        except OSError as error:
+            raise OptionError(f"{location}: {error.strerror}") from error
+        if not is_pem and location != settings.get("ssl.keystore.location"):
+            raise OptionError(f"{location}: there is no PEM in it")
 
 
 def _read(path: Path) -> Settings:

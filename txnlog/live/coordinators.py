@@ -18,7 +18,8 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from txnlog.errors import ClusterError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.live.cluster import NO_ANSWER, Ends, LiveCluster, Topic
+from txnlog.live.answers import NO_ANSWER, Ends, Topic
+from txnlog.live.cluster import LiveCluster
 
 LOG = logging.getLogger("txnlog")
 MESSAGES_AT_ONCE = 1_000

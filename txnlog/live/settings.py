@@ -13,8 +13,9 @@ from txnlog.dump.dump_file import Inventory
 from txnlog.dump.log_dirs import UNNAMED
 from txnlog.errors import ClusterError, OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.live.answers import Topic
 from txnlog.live.client_properties import client_settings
-from txnlog.live.cluster import LiveCluster, Topic
+from txnlog.live.cluster import LiveCluster
 
 LOG = logging.getLogger("txnlog")
 TIMEOUT_S = 30.0

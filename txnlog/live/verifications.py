@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from txnlog.errors import ClusterError
-from txnlog.live.cluster import Ends, LiveCluster, Place, Topic
+from txnlog.live.answers import Ends, Topic
+from txnlog.live.cluster import LiveCluster, Place
 from txnlog.tables.verdict_rows import VerificationRow
 
 Row = dict[str, Any]

@@ -46,11 +46,6 @@ def rendered(found: list[dict[str, Any]], form: str) -> str:
     return as_csv(found, [*names, *(name for name in ADDED if found and name in found[0])])
 
 
-def command(row: dict[str, Any], older_brokers: bool = False) -> str:
-    """The line of bash that aborts a transaction."""
-    return f'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort {abort_arguments(row, older_brokers)}'
-
-
 def abort_arguments(row: dict[str, Any], older_brokers: bool = False) -> str:
     """The arguments of `abort`, as bash takes them."""
     arguments = [*option("--topic", row["topic"]), "--partition", str(row["partition"])]

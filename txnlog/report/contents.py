@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.dump.dump_file import FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.report.advice import urgency
+from txnlog.report.advice import rank
 from txnlog.report.latest_run import of_latest_run, since
-from txnlog.report.table_rows import rows
-from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id, states_under_way
+from txnlog.report.selection import Selection
+from txnlog.report.table_rows import check_cluster, rows
+from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +61,8 @@ class Contents:
 
     `nights` are rows of `runs`, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
     latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest run
-    that are not as they should be, `coordinators` all segments of `__transaction_state`.
+    that are not as they should be, `coordinators` all segments of `__transaction_state`, `states` those of the ids
+    whose transaction is under way.
     """
 
     nights: list[Row]
@@ -67,14 +70,28 @@ class Contents:
     previous: list[Row]
     files: list[Row]
     coordinators: list[Row]
+    states: States
 
     @property
     def latest(self) -> dict[str, Row]:
         """The latest run over each cluster."""
         return {run["cluster"]: run for run in self.nights}
 
+    def only(self, cluster: str | None) -> Contents:
+        """Those of a cluster, of all if it is None. `OptionError` for one that is not there."""
+        check_cluster(cluster, self.nights)
+        wanted = Selection(cluster)
+        return replace(
+            self,
+            nights=wanted.of(self.nights),
+            transactions=wanted.of(self.transactions),
+            previous=wanted.of(self.previous),
+            files=wanted.of(self.files),
+            coordinators=wanted.of(self.coordinators),
+        )
+
     def standstills(self) -> list[BlockedPartition]:
-        """The partitions with hanging transactions, by urgency of the action, then by records held back."""
+        """The partitions with hanging transactions, the most urgent first."""
         groups: dict[Partition, list[Row]] = {}
         for row in self.transactions:
             groups.setdefault(Partition.of(row), []).append(row)
@@ -90,7 +107,7 @@ def hangs(row: Row) -> bool:
 def of_tables(tables: Root | str) -> Contents:
     """The contents of tables in a folder or at a URI, read without Spark. `TableError` where they cannot be read."""
     root = tables if isinstance(tables, Root) else Root(tables)
-    return _contents(lambda table, where: rows(root, table, where))
+    return _contents(lambda table, where: rows(root, table, where), states_under_way(root))
 
 
 def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
@@ -101,7 +118,7 @@ def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
         found = spark.sql(f"SELECT * FROM {root.sql_name(table)} WHERE {where}").collect()
         return [_in_utc(row.asDict(recursive=True)) for row in found]
 
-    return _contents(read)
+    return _contents(read, by_id(read(COORDINATOR_STATES, UNDER_WAY_SQL)))
 
 
 def _in_utc(row: Row) -> Row:
@@ -109,7 +126,7 @@ def _in_utc(row: Row) -> Row:
     return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _contents(read: Reader) -> Contents:
+def _contents(read: Reader, states: States) -> Contents:
     nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
     latest = {run["cluster"]: run for run in nights}
     before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
@@ -122,6 +139,7 @@ def _contents(read: Reader) -> Contents:
         sorted(of_latest_run(opened, before.values()), key=_place),
         sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
         [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
+        states,
     )
 
 
@@ -141,5 +159,4 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _rank(blocked: BlockedPartition) -> tuple[Any, ...]:
-    first = blocked.first
-    return (urgency(first["action"]), -first["held_back_records"], blocked.partition)
+    return (*rank(blocked.first), blocked.partition)

@@ -1,25 +1,25 @@
-"""One blocked partition, as the report shows it: timelines, evidence, commands."""
+"""One blocked partition, as the report shows it: timelines, evidence, remedy."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from txnlog.report import timeline
-from txnlog.report.abort_candidates import command, option, word
-from txnlog.report.advice import ADVICE, meaning
+from txnlog.report.advice import meaning
 from txnlog.report.contents import BlockedPartition, Contents, Row, hangs
 from txnlog.report.output import printable
+from txnlog.report.remedy import remedy
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 # As many as the timeline shows; the table of all transactions has the others.
 MOST_ROWS = timeline.MOST_BARS
-MOST_COMMANDS = 10
-TOOL = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER"'
 
 
-def detail(tables: Contents, blocked: BlockedPartition, place: int, figures: dict[str, Figure]) -> dict[str, Any]:
+def detail(
+    tables: Contents, blocked: BlockedPartition, place: int, figures: dict[str, Figure], source: str
+) -> dict[str, Any]:
     """What the template shows of a partition; its two timelines are put into `figures`."""
     figures[f"offsets-{place}"] = timeline.by_offset(tables, blocked.partition)
     figures[f"times-{place}"] = timeline.by_time(tables, blocked.partition)
@@ -28,13 +28,11 @@ def detail(tables: Contents, blocked: BlockedPartition, place: int, figures: dic
         "place": place,
         "partition": blocked.partition,
         "first": first,
-        "advice": ADVICE.get(first["action"], ""),
+        "remedy": remedy(first, tables.states, source),
         "meaning": meaning(first["cause"]),
         "hanging": len(blocked.hanging),
         "open": len(blocked.transactions),
         "rows": [_row(row) for row in blocked.transactions[:MOST_ROWS]],
-        "checks": _checks(first),
-        "commands": _commands(blocked),
     }
 
 
@@ -54,21 +52,3 @@ def evidence(row: Row) -> list[str]:
             f" {printable(row['evidence_file'])}"
         )
     return found
-
-
-def _checks(row: Row) -> list[str]:
-    """Commands that ask the live cluster and change nothing."""
-    found = [f"{TOOL} describe-producers {_words('--topic', row['topic'])} --partition {row['partition']}"]
-    if row["transactional_id"]:
-        found.append(f"{TOOL} describe {_words('--transactional-id', row['transactional_id'])}")
-    return found
-
-
-def _words(name: str, value: str) -> str:
-    return " ".join(map(word, option(name, value)))
-
-
-def _commands(blocked: BlockedPartition) -> list[str]:
-    """The abort commands; none if nothing is to be aborted."""
-    aborts = [row for row in blocked.hanging if row["action"] == "ABORT"]
-    return [command(row) for row in aborts[:MOST_COMMANDS]]

@@ -38,7 +38,7 @@ class DumpStates:
 
     def transactions(self, row: Row) -> dict[str, str]:
         """What `describe` must show of each transactional id that claims the producer id."""
-        return {name: _described(self.coordinators.get(name)) for name in ids(row)}
+        return {name: described(self.coordinators.get(name)) for name in ids(row)}
 
     def owner(self, row: Row) -> str | None:
         """The transactional id whose transaction, under way in the latest dump, lists the partition."""
@@ -90,7 +90,8 @@ def _any_of(column: str, values: Iterable[str]) -> str:
     return f"{column} IN ({wanted})" if wanted else "false"
 
 
-def _described(state: Row | None) -> str:
+def described(state: Row | None) -> str:
+    """A row of `coordinator_states` with what `describe` prints; None is an id that no coordinator knows."""
     if state is None:
         return NOT_KNOWN
     start = epoch_ms(state["start_timestamp"])

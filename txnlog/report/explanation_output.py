@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from txnlog.report.explanations import Event, Explanation, Explanations
 from txnlog.report.fitted import ACTION_STYLES
 from txnlog.report.output import plain, printable
-
-INDENT = 2
-
-
-class Paragraph(NamedTuple):
-    """A paragraph of the explanation, wrapped on a terminal."""
-
-    text: str
-    indent: int = INDENT
-    style: str = ""
+from txnlog.report.paragraphs import INDENT, Paragraph, of_steps, text_of
 
 
 def rendered(found: Explanations, form: str, width: int | None = None) -> str:
@@ -27,14 +17,15 @@ def rendered(found: Explanations, form: str, width: int | None = None) -> str:
     if form == "json":
         return json.dumps([_as_json(explanation) for explanation in found.of_transactions], indent=2) + "\n"
     if not found.of_transactions:
-        return f"nothing is open there as of {printable(', '.join(found.as_of))}\n"
-    return "\n".join(_text(list(_paragraphs(explanation)), width) for explanation in found.of_transactions)
+        return f"no such transaction is open there as of {printable(', '.join(found.as_of))}\n"
+    return "\n".join(text_of(_paragraphs(explanation), width) for explanation in found.of_transactions)
 
 
 def _as_json(explanation: Explanation) -> dict[str, Any]:
     transaction = {name: plain(value) for name, value in explanation.transaction.items()}
-    rest = explanation._asdict() | {"events": [event._asdict() for event in explanation.events]}
-    return rest | {"transaction": transaction}
+    events = [event._asdict() for event in explanation.events]
+    rest = {"transaction": transaction, "events": events, "remedy": explanation.remedy.as_json()}
+    return explanation._asdict() | rest
 
 
 def _paragraphs(explanation: Explanation) -> Iterator[Paragraph]:
@@ -51,9 +42,8 @@ def _paragraphs(explanation: Explanation) -> Iterator[Paragraph]:
     for proof in explanation.rests_on:
         yield Paragraph(proof)
     yield Paragraph(f"What to do: {row['action']}", 0, ACTION_STYLES.get(row["action"], "bold"))
-    yield Paragraph(explanation.action)
-    if explanation.command is not None:
-        yield Paragraph(explanation.command)
+    yield Paragraph(explanation.remedy.says)
+    yield from of_steps(explanation.remedy.steps)
     yield from _part("What it holds back", explanation.held_back)
     yield from _part("What prevents it", explanation.prevention)
 
@@ -69,17 +59,3 @@ def _event(event: Event) -> Iterator[Paragraph]:
     if event.file is not None:
         offset = "" if event.offset is None else f"offset {event.offset}, "
         yield Paragraph(f"{offset}{event.file}, byte {event.position}", 2 * INDENT, "dim")
-
-
-def _text(paragraphs: list[Paragraph], width: int | None) -> str:
-    if width is None:
-        return "".join(f"{' ' * each.indent}{printable(each.text)}\n" for each in paragraphs)
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    text = io.StringIO()
-    console = Console(file=text, width=width, force_terminal=True, highlight=False, markup=False, emoji=False)
-    for each in paragraphs:
-        console.print(Padding(Text(printable(each.text), style=each.style, overflow="fold"), (0, 0, 0, each.indent)))
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from txnlog.detection.causes import DISCARDING, Action, Cause
-from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
-from txnlog.report.abort_candidates import command
-from txnlog.report.advice import COSTS
 from txnlog.report.output import counted, plain
+from txnlog.report.remedy import BY_NAME, Remedy, by_id, remedy
 from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
-BY_NAME = {proof.name: proof for proof in PROOFS}
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 
 
@@ -39,8 +36,7 @@ class Explanation(NamedTuple):
     events: list[Event]
     why: str
     rests_on: list[str]
-    action: str
-    command: str | None
+    remedy: Remedy
     held_back: str
     prevention: str
 
@@ -50,6 +46,30 @@ class Explanations(NamedTuple):
 
     of_transactions: list[Explanation]
     as_of: list[str]
+
+    def only(self, name: str, value: str | None) -> Explanations:
+        """Those of which a column has a value; None is any."""
+        kept = [each for each in self.of_transactions if value in (None, each.transaction[name])]
+        return self._replace(of_transactions=kept)
+
+
+def explained_id(root: Root, transactional_id: str, cluster: str | None = None) -> Explanations:
+    """The open transactions of an id in the latest dump of each partition. `OptionError` where it never had any."""
+    owned = f"transactional_id = {text_literal(transactional_id)}"
+    owned += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
+    seen = rows(root, OPEN_TRANSACTIONS, owned)
+    if not seen:
+        check_cluster(cluster, rows(root, RUNS))
+        raise OptionError(
+            f"no dump in the tables has an open transaction of {transactional_id}: `txnlog list` has the ids"
+        )
+    places = sorted({(row["topic"], row["partition"], row["cluster"]) for row in seen})
+    found = [explained(root, topic, partition, cluster=name) for topic, partition, name in places]
+    whole = Explanations(
+        [each for of_place in found for each in of_place.of_transactions],
+        sorted({moment for of_place in found for moment in of_place.as_of}),
+    )
+    return whole.only("transactional_id", transactional_id)
 
 
 def explained(
@@ -83,7 +103,7 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]]) -> Explanation:
-    cause, action = Cause[row["cause"]], Action(row["action"])
+    cause = Cause[row["cause"]]
     state = _state(root, row)
     events = [*_in_partition(row), *_by_coordinator(row, state), *_by_dumps(root, row, sightings)]
     return Explanation(
@@ -92,8 +112,7 @@ def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]
         _in_order(events),
         f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.explanation}",
         list(_rests_on(row)),
-        COSTS[action].format(**_amounts(row)),
-        command(row) if action is Action.ABORT else None,
+        remedy(row, by_id([state] if state else []), root.text),
         _held_back(row),
         cause.prevention,
     )
@@ -104,16 +123,10 @@ def _rests_on(row: dict[str, Any]) -> Iterator[str]:
     # Tables of older versions lack the column.
     proof = BY_NAME.get(row.get("lacking") or "")
     if proof is not None:
-        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning} To prove it: {proof.supplied_by}."
+        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning}"
     elif Action(row["action"]) in DISCARDING:
         for proof in next(rule.needs for rule in RULES if rule.cause == row["cause"]):
             yield f"{proof.meaning} ({proof.rests_on})"
-
-
-def _amounts(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: counted(row[name], one) for name, one in (("batches", "batch"), ("records", "record"), ("bytes", "byte"))
-    }
 
 
 def _state(root: Root, row: dict[str, Any]) -> dict[str, Any] | None:

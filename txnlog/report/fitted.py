@@ -74,14 +74,14 @@ class Drawn(NamedTuple):
 def fitted(columns: Sequence[Drawn], width: int) -> str:
     """The table in `width` columns of a terminal, with the terminal's codes for colours unless NO_COLOR is set."""
     if sum(drawn.whole for drawn in columns) + _gaps(columns) <= width:
-        return _printed(_table(columns), width)
+        return _printed(_table(columns, width), width)
     shown = _shown([drawn.in_two_lines() for drawn in columns], width)
     if len(columns[0].cells) == 1 or not _fit(shown, width):
         return "\n".join(_printed(_record(columns, line), width) for line in range(len(columns[0].cells)))
     kept = [drawn.column for drawn in shown]
     left_out = ", ".join(drawn.column.heading for drawn in columns if drawn.column not in kept)
     note = textwrap.fill(f"{HIDDEN}: {left_out}", width) + "\n" if left_out else ""
-    return _printed(_table(shown), width) + note
+    return _printed(_table(shown, width), width) + note
 
 
 def _fit(columns: Sequence[Drawn], width: int) -> bool:
@@ -102,15 +102,25 @@ def _shown(columns: Sequence[Drawn], width: int) -> Sequence[Drawn]:
     return shown
 
 
-def _table(columns: Sequence[Drawn]) -> Table:
+def _widths(columns: Sequence[Drawn], width: int) -> list[int]:
+    """The width of each column: what is left over goes to the narrowest of those that are cut."""
+    widths = [drawn.least for drawn in columns]
+    for _ in range(width - sum(widths) - _gaps(columns)):
+        cut = [place for place, drawn in enumerate(columns) if widths[place] < drawn.whole]
+        if not cut:
+            break
+        widths[min(cut, key=widths.__getitem__)] += 1
+    return widths
+
+
+def _table(columns: Sequence[Drawn], width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for drawn in columns:
-        # A column that wraps is one that rich makes narrower; its cells are then cut and not wrapped.
-        heading = Text(drawn.heading, no_wrap=True, overflow="ellipsis")
-        table.add_column(heading, min_width=drawn.least, no_wrap=not drawn.column.is_name)
+    for drawn, own in zip(columns, _widths(columns, width), strict=True):
+        # rich itself would cut the last column without a sign where it has made another one too narrow.
+        table.add_column(Text(drawn.heading, no_wrap=True, overflow="ellipsis"), width=own)
     for line in zip(*(drawn.cells for drawn in columns), strict=True):
         styled = zip(line, columns, strict=True)
         table.add_row(

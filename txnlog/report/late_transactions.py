@@ -1,17 +1,23 @@
-"""`txnlog find-hanging`: every late open transaction, in the columns of Kafka's own tool and ours."""
+"""`txnlog find-hanging`: every late open transaction, in the columns of Kafka's own tool and ours, cluster by cluster.
+
+The most urgent come first.
+"""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
+from txnlog.report.abort_candidates import word
+from txnlog.report.advice import counted_actions, rank
 from txnlog.report.fitted import ACTION_STYLES, Column
 from txnlog.report.latest_run import of_latest_run
-from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.table_rows import rows
+from txnlog.report.output import as_csv, as_json, as_table, counted, plain
+from txnlog.report.paragraphs import Paragraph, text_of
+from txnlog.report.selection import ALL, Selection
+from txnlog.report.table_rows import check_cluster, rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
-# One row per open transaction of the latest as-of of each partition that the latest run of its cluster saw.
-ORDER = "cluster, topic, partition, start_offset"
 COLUMNS = (
     Column("Topic", "topic", is_name=True),
     Column("Partition", "partition"),
@@ -28,21 +34,36 @@ COLUMNS = (
 )
 
 
-def late_transactions(root: Root) -> list[dict[str, Any]]:
+def late_transactions(root: Root, selection: Selection = ALL) -> list[dict[str, Any]]:
     """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
-    return latest_transactions(root, "late IS NULL OR late")
+    check_cluster(selection.cluster, rows(root, RUNS))
+    return selection.of(latest_transactions(root, "late IS NULL OR late"))
 
 
 def latest_transactions(root: Root, where: str = "true") -> list[dict[str, Any]]:
-    """The open transactions of the latest dump of each cluster for which the SQL holds."""
+    """The open transactions of the latest dump of each cluster for which the SQL holds, the most urgent first."""
     runs = rows(root, RUNS, order="as_of_to, finished_at")
-    return of_latest_run(rows(root, OPEN_TRANSACTIONS, where, ORDER), runs)
+    found = of_latest_run(rows(root, OPEN_TRANSACTIONS, where), runs)
+    return sorted(found, key=lambda row: (row["cluster"], *rank(row)))
 
 
-def rendered(found: list[dict[str, Any]], form: str, width: int | None = None) -> str:
-    """The rows as `table`, `json` or `csv`; a table fits `width` columns of a terminal."""
+def rendered(found: list[dict[str, Any]], form: str, width: int | None = None, tables: str = "") -> str:
+    """The rows as `table`, `json` or `csv`; a table fits the `width` of a terminal and ends with `tables`."""
     if form == "json":
         return as_json(found)
     if form == "csv":
         return as_csv(found, [field.name for field in columns_of(OPEN_TRANSACTIONS)])
-    return as_table(found, with_cluster(found, COLUMNS), width)
+    if not found:
+        return "No late transactions.\n"
+    parts = [_block(list(rows), width) for _, rows in groupby(found, key=lambda row: str(row["cluster"]))]
+    most_urgent = min(found, key=rank)["cluster"]
+    following = f"txnlog remedies --tables {word(tables)} --cluster {word(most_urgent)}"
+    return "\n".join([*parts, f"{counted_actions(found)}. Next: {following}\n"])
+
+
+def _block(found: list[dict[str, Any]], width: int | None) -> str:
+    """The rows of a cluster below a heading."""
+    as_of = max(row["as_of"] for row in found)
+    late = counted(len(found), "late transaction")
+    heading = Paragraph(f"Cluster {found[0]['cluster']}, {late} as of {plain(as_of)}", 0, "bold")
+    return text_of([heading], width) + as_table(found, COLUMNS, width)

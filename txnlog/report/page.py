@@ -96,7 +96,7 @@ def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str
     blocked = tables.standstills()
     if blocked:
         figures |= {"held-back": overview.held_back(tables), "causes": overview.causes(tables)}
-    details = [detail(tables, each, place, figures) for place, each in enumerate(blocked[:DETAILED], 1)]
+    details = [detail(tables, each, place, figures, source) for place, each in enumerate(blocked[:DETAILED], 1)]
     lacks = _lacks(tables, figures)
     paged = (page_tables.standing(blocked), page_tables.files(tables), page_tables.transactions(tables))
     return {

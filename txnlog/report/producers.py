@@ -11,9 +11,9 @@ from typing import Any
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.table_rows import rows, text_literal
+from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.report.transactions import NONE, epoch_ms
-from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, TRANSACTIONAL_IDS, Root, columns_of
+from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, RUNS, TRANSACTIONAL_IDS, Root, columns_of
 
 # producer.id.expiration.ms of Kafka from 3.4; before, transactional.id.expiration.ms counted: seven days.
 EXPIRATION_MS = 86_400_000
@@ -31,6 +31,7 @@ def producers(
     place += "" if cluster is None else f" AND cluster = {text_literal(cluster)}"
     found = rows(root, PRODUCER_STATES, place, "cluster, producer_id")
     if not found and not rows(root, DUMP_FILES, f"{place} AND kind = 'segment'", limit=1):
+        check_cluster(cluster, rows(root, RUNS))
         raise OptionError(f"no dump in the tables has {topic}-{partition}: check --topic, --partition and --cluster")
     kept = [row for row in found if not _is_expired(row, expiration_ms)]
     owners = _owners(root, kept)

@@ -26,7 +26,7 @@ from txnlog.report.abort_candidates import is_judged_by_proofs
 from txnlog.report.coordinator_history import ClusterHistory, histories_of
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import printable
-from txnlog.report.table_rows import rows, rows_if_there
+from txnlog.report.table_rows import check_cluster, rows, rows_if_there
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_RANGES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 # A series each; the others are counted.
@@ -55,9 +55,8 @@ class Figures:
 def figures(root: Root, cluster: str | None = None) -> Figures:
     """The figures of one cluster or of all, without a JVM."""
     newest = {run["cluster"]: run for run in rows(root, RUNS, order="as_of_to, finished_at")}
+    check_cluster(cluster, newest.values())
     runs = [run for name, run in newest.items() if cluster in (None, name)]
-    if cluster is not None and not runs:
-        raise OptionError(f"--cluster: there is no run over {cluster} in {root.text}")
     return figures_of(runs, partial(rows_if_there, root))
 
 

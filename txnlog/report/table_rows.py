@@ -55,6 +55,16 @@ def check_cluster(cluster: str | None, found: Iterable[Mapping[str, Any]]) -> No
         raise OptionError(f"--cluster: {cluster} is not in the tables; they have {', '.join(known)}")
 
 
+def only_cluster(cluster: str | None, found: Iterable[Mapping[str, Any]]) -> str | None:
+    """The cluster that is named, or the only one of the rows; `OptionError` where there are several to choose from."""
+    found = list(found)
+    check_cluster(cluster, found)
+    clusters = sorted({row["cluster"] for row in found})
+    if cluster is None and len(clusters) > 1:
+        raise OptionError(f"the tables have several clusters: add --cluster, one of {', '.join(clusters)}")
+    return cluster or (clusters[0] if clusters else None)
+
+
 def text_literal(text: str) -> str:
     """A string as an SQL literal for `rows`, where only a quote is special. `OptionError` if it is not UTF-8."""
     try:

@@ -15,8 +15,8 @@ from typing import Any
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.table_rows import rows, text_literal
-from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root, columns_of
+from txnlog.report.table_rows import check_cluster, rows, text_literal
+from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, RUNS, Root, columns_of
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -34,10 +34,8 @@ def states(root: Root, cluster: str | None = None, transactional_id: str | None 
     wanted = {"cluster": cluster, "transactional_id": transactional_id}
     where = [f"{name} = {text_literal(value)}" for name, value in wanted.items() if value is not None]
     found = rows(root, COORDINATOR_STATES, " AND ".join(where) or "true", "cluster, transactional_id")
-    if not found and cluster is not None and transactional_id is None:
-        raise OptionError(
-            f"no id of a cluster {cluster!r} is in the tables: leave out --cluster to see which there are"
-        )
+    if not found and transactional_id is None:
+        check_cluster(cluster, rows(root, RUNS))
     return [row | {"duration_ms": _duration_ms(row)} for row in found]
 
 
@@ -80,6 +78,7 @@ def described(root: Root, transactional_id: str, cluster: str | None = None) -> 
     """
     found = states(root, cluster, transactional_id)
     if not found:
+        check_cluster(cluster, rows(root, RUNS))
         raise OptionError(
             f"no coordinator in the tables knows {transactional_id!r}: `txnlog list` has the ids that they know,"
             " the table transactional_ids those that they knew"

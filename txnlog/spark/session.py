@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from txnlog.errors import SetupError
+from txnlog.spark.interrupts import heeded_afterwards
 from txnlog.spark.jars import delta_jars
 from txnlog.spark.java import java
 
@@ -110,7 +111,7 @@ def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Set
         return active
     if _has_platform(settings):
         return _start(app_name, settings)
-    with _environment(_local_environment()):
+    with _environment(_local_environment()), heeded_afterwards():
         return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
 
 

@@ -8,9 +8,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from txnlog.cli import main
+from txnlog.config import addresses
 from txnlog.errors import ClusterError, OptionError
 from txnlog.live.client_properties import client_settings, translated
 from txnlog.live.cluster import LiveCluster
+from txnlog.live.patience import MINIMUM_S, Patience, of_request
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="al ice" password="s=\\"e;c\\\\t";'
 SECRET = "correct-horse-battery"
@@ -101,6 +103,19 @@ def test_what_cannot_be_used_is_one_line_that_names_the_file(tmp_path: Path, tex
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("key", ["ssl.truststore", "ssl.keystore"])
+def test_a_file_of_certificates_that_is_missing_or_none_is_named(tmp_path: Path, key: str) -> None:
+    certificates = tmp_path / "no.pem"
+    file = properties(tmp_path, f"{key}.location={certificates}\n{key}.type=PEM\n")
+    with pytest.raises(OptionError, match=rf"{certificates}: No such file or directory"):
+        client_settings(file)
+    certificates.write_text("nothing")
+    with pytest.raises(OptionError, match=rf"{certificates}: there is no PEM in it"):
+        client_settings(file)
+    certificates.write_text("-----BEGIN CERTIFICATE-----")
+    assert str(certificates) in client_settings(file).values()
+
+
 def test_a_file_of_java_properties_is_read_as_java_does(tmp_path: Path) -> None:
     file = properties(tmp_path, "# comment\n! too\nclient.id : a\\\n  b\nsasl.mechanism=PLAIN\n")
     assert client_settings(file) == {"client.id": "ab", "sasl.mechanisms": "PLAIN"}
@@ -141,8 +156,34 @@ def test_a_cluster_that_does_not_answer_is_one_line_and_exit_code_5(
     assert raised.value.exit_code == 5
     assert "127.0.0.1:1: no answer about the cluster's id within 0.5 s: " in str(raised.value)
     assert "Connection refused" in str(raised.value)
+    with pytest.raises(ClusterError, match=r"^no\.such\.host\.invalid:9092: "):
+        LiveCluster("no.such.host.invalid:9092", {}, 600)
     arguments = ["verify", "--tables", str(tmp_path), "--bootstrap-server", "127.0.0.1:1"]
     assert main([*arguments, "--timeout", "soon"]) == 2
     assert "--timeout: 'soon' is not a duration" in capsys.readouterr().err
     assert main(arguments) == 4
     assert "run `txnlog detect` first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["", ",", "kafka-1", "kafka-1:", "a:b", "a:99999", "a:0", "a:1,b", "a b:1"])
+@pytest.mark.parametrize("command", [["verify"], ["detect", "."]])
+def test_an_address_that_is_none_is_said_at_once(
+    command: list[str], address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--tables", str(tmp_path), "--bootstrap-server", address]) == 2
+    assert capsys.readouterr().err.startswith(f"txnlog: --bootstrap-server: {address!r} is not HOST:PORT")
+
+
+@pytest.mark.parametrize("address", ["kafka-1:9092", "a:1, b:2,", "SASL_SSL://a.b:9", "[::1]:9092", "::1:9092"])
+def test_an_address_is_what_kafkas_own_tools_take(address: str) -> None:
+    assert addresses(address).replace(",", "") == address.replace(", ", "").replace(",", "")
+
+
+def test_what_is_left_for_all_answers_never_grows_and_one_of_them_does_not_use_up_all_of_it() -> None:
+    whole = Patience(1000, is_whole=True)
+    first, second = whole.left(), whole.left()
+    assert 1000 >= first >= second > whole.left(0.5) * 1.5
+    assert Patience(0, is_whole=True).left() == MINIMUM_S
+    assert Patience(7).left(0.5) == 7
+    assert of_request(100) < 100
+    assert of_request(0.01) == MINIMUM_S

@@ -11,7 +11,7 @@ from confluent_kafka import Uuid
 from confluent_kafka.admin import ListOffsetsResultInfo
 
 from txnlog.errors import ClusterError
-from txnlog.live.cluster import Ends, Topic, _as_kafka_writes, _offset
+from txnlog.live.answers import Ends, Topic, as_kafka_writes, offset_of
 from txnlog.live.verifications import Answer, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
 START = 100
@@ -101,8 +101,8 @@ def test_candidates_of_another_cluster_are_refused() -> None:
 
 
 def test_a_topic_id_is_written_as_kafka_writes_it() -> None:
-    assert _as_kafka_writes(Uuid(-1, -1)) == "_____________________w"
-    assert _as_kafka_writes(Uuid(-(2**40) - 7, 2**62 + 12345678901)) == "___-______lAAAAC39wcNQ"
+    assert as_kafka_writes(Uuid(-1, -1)) == "_____________________w"
+    assert as_kafka_writes(Uuid(-(2**40) - 7, 2**62 + 12345678901)) == "___-______lAAAAC39wcNQ"
 
 
 def test_each_status_is_documented() -> None:
@@ -111,5 +111,5 @@ def test_each_status_is_documented() -> None:
 
 
 def test_an_offset_that_a_leader_did_not_give_is_none() -> None:
-    assert _offset(ListOffsetsResultInfo(0, 1, 5)) == 0
-    assert _offset(ListOffsetsResultInfo(-1, -1, -1)) == "no answer"
+    assert offset_of(ListOffsetsResultInfo(0, 1, 5)) == 0
+    assert offset_of(ListOffsetsResultInfo(-1, -1, -1)) == "no answer"

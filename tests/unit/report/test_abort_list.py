@@ -16,7 +16,7 @@ from tests.abort_scripts import Stage, aborts, candidate, coordinator_state, pro
 from tests.report_tables import night, transaction, written
 from tests.tables_by_hand import put
 from txnlog.cli import main
-from txnlog.report.abort_candidates import command, rendered
+from txnlog.report.abort_candidates import rendered
 from txnlog.tables.layout import ABORT_CANDIDATES, PRODUCER_STATES, RULES_GENERATION, VERIFICATIONS, Root, columns_of
 
 HOSTILE = (
@@ -91,11 +91,6 @@ def test_each_line_stands_under_its_cause_and_evidence() -> None:
     assert "NEVER_ADDED (HIGH): why" in comment
     assert "payments-1" in comment
     assert "broker-1/orders-3/00000000000000000000.log at byte 9" in comment
-
-
-def test_a_command_by_itself_names_the_tool() -> None:
-    tool = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort'
-    assert command(candidate()) == f"{tool} --topic orders --partition 3 --start-offset 42"
 
 
 def test_nothing_to_abort_is_an_empty_script() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.report_tables import HOUR, NIGHT, file, night, transaction, written
 from txnlog.detection.causes import Action
-from txnlog.errors import TableError
+from txnlog.errors import OptionError, TableError
 from txnlog.report import contents, coverage, nights
 from txnlog.report.advice import ADVICE, COSTS
 
@@ -30,16 +30,16 @@ def test_of_two_runs_over_the_same_dump_the_last_one_counts(tmp_path: Path) -> N
     assert [row["run_id"] for row in found.nights] == ["again"]
 
 
-def test_partitions_stand_in_the_order_of_action_and_of_records_held_back(tmp_path: Path) -> None:
+def test_committed_data_comes_first_and_then_what_holds_back_most_records(tmp_path: Path) -> None:
     rows = [
-        transaction("keep", action="KEEP", cause="MARKER_LOST_COMMIT", held_back_records=900),
+        transaction("keep", action="KEEP", cause="MARKER_LOST_COMMIT", held_back_records=7),
         transaction("a-small", held_back_records=1),
         transaction("fence", action="FENCE", cause="STUCK_ONGOING", held_back_records=800),
         transaction("b-large", held_back_records=9),
         transaction("young", late=False),
     ]
     found = contents.of_tables(written(tmp_path, rows, [night()])).standstills()
-    assert [each.partition.topic for each in found] == ["b-large", "a-small", "fence", "keep"]
+    assert [each.partition.topic for each in found] == ["keep", "fence", "b-large", "a-small"]
 
 
 def test_of_a_partition_the_first_late_transaction_counts_and_young_ones_are_shown(tmp_path: Path) -> None:
@@ -83,6 +83,19 @@ def test_files_with_a_problem_are_shown_and_files_that_have_no_place_in_a_dump_a
     ]
     found = contents.of_tables(written(tmp_path, [], [night()], files))
     assert [row["file"] for row in found.files] == ["damaged", "link"]
+
+
+def test_one_cluster_can_be_chosen(tmp_path: Path) -> None:
+    files = [file(bytes_damaged=1), file("elsewhere", cluster="other", bytes_damaged=1)]
+    rows = [transaction(), transaction("elsewhere", cluster="other")]
+    found = contents.of_tables(written(tmp_path, rows, [night(), night(cluster="other")], files))
+    chosen = found.only("other")
+    assert [row["cluster"] for row in (*chosen.nights, *chosen.transactions, *chosen.files, *chosen.coordinators)] == [
+        "other"
+    ] * 4
+    assert found.only(None) == found
+    with pytest.raises(OptionError, match="--cluster: nope is not in the tables; they have other, payments"):
+        found.only("nope")
 
 
 def test_tables_without_any_run_are_empty_contents(tmp_path: Path) -> None:

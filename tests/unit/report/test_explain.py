@@ -14,7 +14,7 @@ from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.advice import COSTS
 from txnlog.report.explanation_output import rendered
-from txnlog.report.explanations import Explanations, explained
+from txnlog.report.explanations import Explanations, explained, explained_id
 from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 HOSTILE = "a\n\x1b[2Jb"
@@ -122,9 +122,8 @@ def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_b
     assert explanation.why.startswith(
         "LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. The producer's transaction"
     )
-    assert "The abort discards 1 record (165 bytes) in 2 batches" in explanation.action
-    assert explanation.command is not None
-    assert explanation.command.endswith("abort --topic orders --partition 0 --start-offset 42")
+    assert "The abort discards 1 record (165 bytes) in 2 batches" in explanation.remedy.says
+    assert f"txnlog abort-list --tables {root.text} --cluster c > aborts.sh" in explanation.remedy.steps[0].commands
     assert "blocked at offset 42; 5 offsets, 4 records, 300 bytes are held back" in explanation.held_back
 
 
@@ -141,17 +140,18 @@ def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_
     [explanation] = explained(root, "lacking", 0).of_transactions
     (lacking,) = explanation.rests_on
     assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log for longer than")
-    assert lacking.endswith(
-        "To prove it: list the folder on the broker before the copy (listing.tsv), or dump again later."
+    assert explanation.remedy.steps[0].says == (
+        "NEVER_ADDED is not proved. To prove it: list the folder on the broker before the copy (listing.tsv), or dump"
+        " again later. Then judge the new dump:"
     )
     printed = rendered(Explanations([explanation], []), "table")
     assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed
 
 
-def test_committed_data_has_no_command_and_the_one_before_it_is_named(root: Root) -> None:
+def test_committed_data_is_not_aborted_and_the_one_before_it_is_named(root: Root) -> None:
     [explanation] = explained(root, "orders", 0, producer_id=8).of_transactions
-    assert explanation.command is None
-    assert "never abort" in explanation.action
+    assert "abort-list" not in str(explanation.remedy.steps)
+    assert "never abort" in explanation.remedy.says
     assert "unknown to every coordinator in the tables" in explanation.who
     assert "the transaction that starts there must end first" in explanation.held_back
     assert "(a broker's clock contradicts that time)" in explanation.events[0].what
@@ -166,10 +166,24 @@ def test_without_a_producer_id_all_that_are_open_in_the_latest_dump_are_told(roo
 
 def test_what_the_latest_dump_no_longer_shows_is_not_told(root: Root) -> None:
     found = explained(root, "ended", 0)
-    assert rendered(found, "table") == "nothing is open there as of 2026-11-21T22:01:40.000Z (c)\n"
+    assert rendered(found, "table") == "no such transaction is open there as of 2026-11-21T22:01:40.000Z (c)\n"
     assert json.loads(rendered(found, "json")) == []
     with pytest.raises(OptionError, match="no dump in the tables has orders-1"):
         explained(root, "orders", 1)
+
+
+def test_all_that_an_id_has_open_is_told(root: Root) -> None:
+    found = explained_id(root, "payments")
+    assert [(each.transaction["topic"], each.transaction["producer_id"]) for each in found.of_transactions] == [
+        ("lacking", 7),
+        ("orders", 7),
+    ]
+    assert [each.transaction["topic"] for each in found.only("action", "ABORT").of_transactions] == ["orders"]
+    assert explained_id(root, HOSTILE, "c").of_transactions[0].transaction["topic"] == "named"
+    with pytest.raises(OptionError, match="no dump in the tables has an open transaction of nobody"):
+        explained_id(root, "nobody")
+    with pytest.raises(OptionError, match="--cluster: nope is not in the tables"):
+        explained_id(root, "payments", "nope")
 
 
 def test_a_cluster_that_is_none_is_said_with_those_that_there_are(root: Root) -> None:
@@ -181,9 +195,13 @@ def test_a_cluster_that_is_none_is_said_with_those_that_there_are(root: Root) ->
 
 @pytest.mark.parametrize("width", [None, 40, 80, 200])
 def test_names_are_plain_and_lines_fit(root: Root, width: int | None) -> None:
-    text = rendered(explained(root, "named", 0), "table", width)
+    found = explained(root, "named", 0)
+    text = rendered(found, "table", width)
     lines = text.splitlines() if width is None else seen(text)
     assert all(line.isprintable() for line in lines)
     assert "a\\n\\x1b[2Jb" in "".join(line.strip() for line in lines)
-    assert width is None or max(map(len, lines)) <= width
+    # A command is copied: it stays one line.
+    commands = {command for each in found.of_transactions for step in each.remedy.steps for command in step.commands}
+    assert width is None or max(len(line) for line in lines if line.strip() not in commands) <= width
+    assert commands <= {line.strip() for line in lines}
     assert json.loads(rendered(explained(root, "named", 0), "json"))[0]["transaction"]["transactional_id"] == HOSTILE

@@ -43,6 +43,20 @@ def test_every_line_fits_and_the_columns_of_rank_0_are_there_with_whole_numbers(
     assert "…" in "".join(lines) or width == 200
 
 
+@pytest.mark.parametrize("width", range(60, 120, 7))
+def test_nothing_is_cut_without_an_ellipsis(width: int) -> None:
+    columns = (
+        Column("Cluster", "name", is_name=True),
+        Column("Topic", "name", is_name=True),
+        Column("TransactionalId", "name", is_name=True),
+        Column("Action", "action", styles=ACTION_STYLES),
+    )
+    rows = [row(action="MOVE_COORDINATOR", name="n" * size) for size in (7, 12, 40)]
+    lines = seen(as_table(rows, columns, width))
+    assert [line.endswith("  MOVE_COORDINATOR") for line in lines].count(True) == 3
+    assert all(set(word) != {"n"} or len(word) in (7, 12, 40) for line in lines for word in line.split())
+
+
 def test_headings_stand_in_two_lines_before_a_column_is_left_out() -> None:
     columns = (Column("CurrentTransactionStartOffset", "offset"), Column("ProducerEpoch", "epoch", rank=1))
     rows = [{"offset": 1, "epoch": 2}, {"offset": 3, "epoch": 4}]

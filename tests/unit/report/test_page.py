@@ -16,6 +16,7 @@ import pytest
 from tests.report_tables import file, night, transaction, written
 from txnlog.cli import main
 from txnlog.report import contents, page
+from txnlog.report.remedy import remedy
 from txnlog.report.words import lasting, short, size
 from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
 
@@ -100,14 +101,14 @@ def test_without_anything_late_the_page_says_so_and_that_the_dump_is_not_whole(t
     assert "it lacks 3 partitions of __transaction_state. 2.0 KiB of it are damaged." in words
 
 
-def test_an_abort_is_shown_with_its_checks_and_committed_data_without_any(tmp_path: Path) -> None:
-    keep = transaction("kept", cause="MARKER_LOST_COMMIT", action="KEEP")
-    texts = Elements(rendered(tmp_path, transaction("orders", 3, 42), keep)).texts
-    commands = [text for text in texts if text.startswith("kafka-transactions.sh")]
-    aborts = [command for command in commands if " abort " in command]
-    assert [command.split(" abort ")[1] for command in aborts] == ["--topic orders --partition 3 --start-offset 42"]
-    checks = [command for command in commands if "describe-producers" in command]
-    assert len(checks) == 2
+def test_each_partition_is_shown_with_the_steps_of_its_remedy(tmp_path: Path) -> None:
+    rows = [transaction("kept", cause="MARKER_LOST_COMMIT", action="KEEP"), transaction("orders", 3, 42)]
+    texts = Elements(rendered(tmp_path, *rows)).texts
+    for row in rows:
+        of_row = remedy(row, {}, "tables")
+        assert all(command in texts for step in of_row.steps for command in step.commands)
+        assert all(step.says in texts for step in of_row.steps)
+    assert not [text for text in texts if text.startswith("kafka-transactions.sh") and " abort " in text]
 
 
 def test_every_row_and_every_column_is_in_the_page(tmp_path: Path) -> None:

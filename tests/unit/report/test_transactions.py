@@ -114,7 +114,7 @@ def test_rows_of_several_clusters_name_theirs_and_one_can_be_chosen(root: Root) 
 
 
 def test_a_cluster_that_is_not_there_is_an_error(root: Root) -> None:
-    with pytest.raises(OptionError, match="no id of a cluster 'nowhere' is in the tables"):
+    with pytest.raises(OptionError, match="--cluster: nowhere is not in the tables"):
         transactions.states(root, "nowhere")
 
 

@@ -1,0 +1,31 @@
+"""Ctrl-C ends a run with one line, whatever Spark is just doing, and leaves no process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.small_dumps import small_dump
+
+pytestmark = pytest.mark.processes
+SAID = "txnlog: interrupted; each table is unchanged or complete: run it again"
+
+
+@pytest.mark.parametrize("step", ["start Spark", "open the tables", "read and replay"])
+def test_an_interrupt_leaves_one_line_and_no_process(step: str, tmp_path: Path) -> None:
+    dump, tables = small_dump(tmp_path / "dump"), tmp_path / "tables"
+    arguments = [sys.executable, "-m", "txnlog.cli", "-v", "detect", str(dump), "--tables", str(tables)]
+    # The terminal sends it to the whole group.
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
+        assert job.stderr is not None
+        assert any(f": {step};" in line for line in job.stderr)
+        os.killpg(job.pid, signal.SIGINT)
+        # The end of what they write comes when no process is left.
+        *others, last = job.communicate(timeout=120)[1].splitlines()
+    assert (job.returncode, last) == (130, SAID)
+    assert [line for line in others if not line.startswith(("txnlog: step ", "txnlog: read ", "WARNING: "))] == []
