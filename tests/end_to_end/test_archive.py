@@ -17,6 +17,7 @@ from txnlog.cli import main
 from txnlog.config import DetectOptions
 from txnlog.errors import HistoryError
 from txnlog.format.coordinator import TransactionState
+from txnlog.job.archiving import archive_dump
 from txnlog.job.main import run
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root, Table
 
@@ -137,6 +138,11 @@ class Judged:
         rows = [row for row in found if row["as_of"] == max(each["as_of"] for each in found)]
         return {row["producer_id"]: f"{row['cause']} {row['action']}" for row in rows}
 
+    def archive(self, dumped: Path) -> int:
+        """How many records were new."""
+        options = DetectOptions(str(dumped), str(self.folder / "tables"))
+        return archive_dump(lambda _: self.spark, options, lambda _: None)["c"]
+
     def after(self, log: Coordinator, *times: tuple[int, float], **of_last: str) -> dict[int, str]:
         """The verdicts of the last of some dumps: of which minute each is, and to which the cleaner had come."""
         *earlier, (minute, compacted_to) = times
@@ -168,7 +174,7 @@ def test_without_an_archive_what_was_compacted_proves_nothing(judged: Judged) ->
 
 
 def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> None:
-    judged.detect(dump(judged.folder / "dump-24", history(), 24, 2, of_coordinator_alone=True))
+    assert judged.archive(dump(judged.folder / "dump-24", history(), 24, 2, of_coordinator_alone=True)) > 0
     assert judged.after(history(), (37, 23), (50, 36)) == PROVED
     (kept,) = judged.rows(COORDINATOR_RANGES)
     records = judged.rows(COORDINATOR_RECORDS)
@@ -178,7 +184,7 @@ def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> N
     # The same dump again, and an older one.
     before = judged.versions()
     judged.detect(judged.folder / "dump-50")
-    judged.detect(judged.folder / "dump-24")
+    assert judged.archive(judged.folder / "dump-24") == 0
     assert judged.versions() == before
     assert main(["history", "--tables", str(judged.folder / "tables")]) == 0
 
@@ -191,7 +197,10 @@ def test_a_transaction_is_one_row_however_many_dumps_show_it(judged: Judged) -> 
     log.add(38, "slow", SLOW, "PrepareAbort", [("orders", 0), ("payments", 0)], began=20, epoch=1)
     log.add(39, "slow", SLOW, "CompleteAbort", [], began=20, epoch=1)
     log.records.sort(key=lambda record: record[0])
-    judged.after(log, (24, 2), (37, 23), (50, 36))
+    times = (24, 2), (37, 23), (50, 36)
+    dumps = [dump(judged.folder / f"dump-{each[0]}", log, *each, of_coordinator_alone=True) for each in times]
+    for each in dumps:
+        judged.archive(each)
     rows = judged.rows(TRANSACTIONS)
     records = judged.rows(COORDINATOR_RECORDS)
     assert len(rows) == len(
@@ -206,8 +215,8 @@ def test_a_transaction_is_one_row_however_many_dumps_show_it(judged: Judged) -> 
     assert (lost["outcome"], lost["ended_by"], lost["state"]) == ("COMMIT", "CLIENT", "CompleteCommit")
     # Dumps in another order tell the same.
     other = Judged(judged.spark, judged.folder / "other")
-    for minute in (50, 24, 37):
-        other.detect(judged.folder / f"dump-{minute}")
+    for number in (2, 0, 1):
+        other.archive(dumps[number])
     assert told(other) == told(judged)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from txnlog.config import addresses
 from txnlog.errors import OptionError, TableError
 from txnlog.report.advice import ADVICE
 from txnlog.report.selection import Selection
@@ -106,10 +107,13 @@ def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUP
     )
 
 
-def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
+def add_bootstrap_server(parser: argparse.ArgumentParser, is_required: bool = True) -> None:
     """The arguments of every command that asks a running cluster."""
     parser.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="brokers to start from, separated by commas"
+        "--bootstrap-server",
+        required=is_required,
+        metavar="HOST:PORT",
+        help="brokers to start from, separated by commas",
     )
     parser.add_argument(
         "--command-config",
@@ -120,6 +124,18 @@ def add_bootstrap_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", default="30s", metavar="DURATION", help="how long all answers may take together (30s)"
     )
+
+
+def bootstrap_and_timeout(parsed: argparse.Namespace) -> tuple[str, float]:
+    """The address of the brokers, and how many seconds their answers may take; `OptionError` for what cannot be."""
+    try:
+        bootstrap = addresses(parsed.bootstrap_server)
+    except OptionError as error:
+        raise OptionError(f"--bootstrap-server: {error}") from error
+    timeout = duration_ms("--timeout", parsed.timeout)
+    if not timeout:
+        raise OptionError("--timeout: must be above 0")
+    return bootstrap, timeout / 1000
 
 
 def duration_ms(flag: str, text: str | None) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -11,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from txnlog.commands.command import EXIT_CODES, TABLES, Command, tables_root
-from txnlog.commands.terminal import progress
+from txnlog.commands.spark_job import spark_job
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.causes import Action
 from txnlog.dump.opener import dump_root
-from txnlog.errors import SparkError
 from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 # Number of names that are printed; `dump_files` has all.
 LINKS_NAMED = 5
-# Read by txnlog/spark/conf/log4j2.properties.
-SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,27 +54,13 @@ def _run(parsed: argparse.Namespace) -> None:
     # Importing and starting Spark takes seconds: check the options first.
     dump_root(options.dump)
     tables_root(options.tables)
-    if parsed.debug:
-        os.environ.setdefault(SPARK_LOG_LEVEL, "info")
     print_outcome(_outcome(options), options)
 
 
 def _outcome(options: DetectOptions) -> Outcome:
     from txnlog.job.main import run_in
-    from txnlog.spark.session import session
-    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
 
-    # PySpark logs each of its errors once more, with the whole stack.
-    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL)
-    try:
-        with progress(steps_of(options)) as announce:
-            return run_in(lambda is_small: session(is_small=is_small), options, announce)
-    except SPARK_ERRORS as error:
-        raise SparkError(f"Spark: {cause_of(error)}") from error
-    except OSError as error:
-        # PySpark hands small tables to Spark in temporary files, and talks to it through a socket.
-        raise SparkError(f"{error}: is a disk full, or was Spark killed?") from error
+    return spark_job(steps_of(options), lambda start, announce: run_in(start, options, announce))
 
 
 def print_outcome(outcome: Outcome, options: DetectOptions) -> None:

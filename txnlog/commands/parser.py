@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import txnlog
 from txnlog.commands import (
     abort_list,
+    archive,
     check,
     copy_script,
     describe,
@@ -43,6 +44,7 @@ COMMANDS: tuple[Command, ...] = (
     explain.COMMAND,
     report.COMMAND,
     history.COMMAND,
+    archive.COMMAND,
     metrics.COMMAND,
 )
 

@@ -12,12 +12,10 @@ from txnlog.commands.command import (
     add_format,
     add_tables,
     add_topic,
-    duration_ms,
+    bootstrap_and_timeout,
     tables_root,
 )
 from txnlog.commands.terminal import width
-from txnlog.config import addresses
-from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
@@ -52,13 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     root = tables_root(parsed.tables)
-    try:
-        bootstrap = addresses(parsed.bootstrap_server)
-    except OptionError as error:
-        raise OptionError(f"--bootstrap-server: {error}") from error
-    timeout = duration_ms("--timeout", parsed.timeout)
-    if not timeout:
-        raise OptionError("--timeout: must be above 0")
+    bootstrap, timeout_s = bootstrap_and_timeout(parsed)
     candidates = abort_candidates.open_candidates(root)
     runs = rows(root, RUNS, order="finished_at")
     check_cluster(parsed.cluster, runs)
@@ -66,7 +58,7 @@ def _run(parsed: argparse.Namespace) -> None:
     from txnlog.live.cluster import LiveCluster
     from txnlog.live.verifications import chosen_cluster, verifications
 
-    live = LiveCluster(bootstrap, client_settings(parsed.command_config), timeout / 1000, bounds_all=True)
+    live = LiveCluster(bootstrap, client_settings(parsed.command_config), timeout_s, bounds_all=True)
     live_id = live.cluster_id()
     chosen = chosen_cluster(candidates, runs, live_id, parsed.cluster)
     found = verifications(Selection(topic=parsed.topic).of(chosen), live, live_id)

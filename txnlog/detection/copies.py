@@ -158,7 +158,7 @@ _OF_FILES = (
     "coalesce(bool_or(batches IS NULL AND follows IS NULL) FILTER (WHERE kind = 'segment'), false) AS is_hidden_end",
     "coalesce(bool_or(is_text) FILTER (WHERE kind = 'segment'), false) AS is_text",
     "min(coalesce(base_offset, 0)) FILTER (WHERE kind = 'segment' AND complete_at IS NULL) AS unlisted_from",
-    "max(topic_id) FILTER (WHERE kind = 'partition_metadata') AS topic_id",
+    "max(topic_id) AS topic_id",
     # A broker keeps its epochs within the log: it moves the first one up to the log start
     # (`LeaderEpochFileCache.truncateFromStart`).
     "min(first_offset) FILTER (WHERE kind = 'leader_epoch_checkpoint' AND problem IS NULL) AS epochs_from",

@@ -60,7 +60,7 @@ def facts_of(
         producer_snapshots=entries(SNAPSHOTS),
         aborted_transactions=entries(ABORTED),
         checkpoints=entries(CHECKPOINTS),
-        log_dirs=_log_dirs(spark, dump.log_dirs, options),
+        log_dirs=log_dirs_frame(spark, dump.log_dirs, options),
     )
     if coordinators is None:
         return facts
@@ -68,7 +68,7 @@ def facts_of(
 
     cluster = dump.log_dirs[0].cluster
     return with_coordinators(
-        facts, coordinators, cluster, _log_dirs(spark, [live_log_dir(coordinators, cluster)], options)
+        facts, coordinators, cluster, log_dirs_frame(spark, [live_log_dir(coordinators, cluster)], options)
     )
 
 
@@ -101,7 +101,8 @@ def _batches_of(spark: SparkSession, dump: Inventory) -> Callable[[Collection[Ma
     return batches
 
 
-def _log_dirs(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
+def log_dirs_frame(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:
+    """Rows of `Facts.log_dirs`."""
     return local_frame(spark, [log_dir_row(each, options) for each in log_dirs], LOG_DIR_SCHEMA)
 
 

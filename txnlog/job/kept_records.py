@@ -31,11 +31,14 @@ _WANTED = pa.schema(
 )
 
 
-def keep_records(store: Store, clusters: list[str], states: DataFrame, times: DataFrame, whole_parts: pa.Table) -> None:
+def keep_records(
+    store: Store, clusters: list[str], states: DataFrame, times: DataFrame, whole_parts: pa.Table
+) -> dict[str, int]:
     """Add what the dump's copies of coordinator partitions show whole, as far as the archive does not have it.
 
-    `states` are rows of `TransactionStateRow`, `times` when each log directory was copied. Another job may have added
-    to the archive since this one read it: it is read once more, as this job is the only writer now.
+    Returns how many offsets are new, by cluster. `states` are rows of `TransactionStateRow`, `times` when each log
+    directory was copied. Another job may have added to the archive since this one read it: it is read once more, as
+    this job is the only writer now.
 
     The ranges come last: what a job that is killed has written before proves nothing, and is not added twice.
     """
@@ -53,6 +56,10 @@ def keep_records(store: Store, clusters: list[str], states: DataFrame, times: Da
         rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
         values = {name: instant(name) for name in WRITTEN}
         store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
+    new = dict.fromkeys(clusters, 0)
+    for row in wanted:
+        new[row["cluster"]] += row["to_offset"] - row["from_offset"]
+    return new
 
 
 def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFrame:

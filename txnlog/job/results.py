@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -73,7 +73,7 @@ def write_results(
     # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.
     with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
-        writes = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
+        writes: list[Future[object]] = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
         if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
             writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
         shown = (facts.transaction_states, detection.times, detection.whole_parts)

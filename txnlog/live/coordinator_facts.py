@@ -42,7 +42,7 @@ def with_coordinators(facts: Facts, found: CoordinatorLogs, cluster: str, log_di
     """
     spark = facts.log_dirs.sparkSession
     states = frame_of(spark, state_batches(_states(found, cluster)), arrow_schema(TransactionStateRow))
-    files = [_file(log, _place(cluster, partition)) for partition, log in found.logs.items()]
+    files = [_file(log, found.topic_id, _place(cluster, partition)) for partition, log in found.logs.items()]
     known = [row for partition, log in found.logs.items() for row in _checkpoints(log, _place(cluster, partition))]
     return dataclasses.replace(
         facts,
@@ -84,7 +84,7 @@ def _record(record: Consumed) -> Record:
     return Record(0, record.key, record.value)
 
 
-def _file(log: PartitionLog, place: Row) -> Row:
+def _file(log: PartitionLog, topic_id: str, place: Row) -> Row:
     size = sum(len(record.key or b"") + len(record.value or b"") for record in log.records)
     return (
         dict.fromkeys(field.name for field in fields(DumpFileRow))
@@ -103,6 +103,7 @@ def _file(log: PartitionLog, place: Row) -> Row:
             "batches": len(log.records),
             "partition_leader_epoch": max((record.leader_epoch for record in log.records), default=None),
             "gap_to": log.gap_to,
+            "topic_id": topic_id,
             "is_text": False,
         }
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -25,6 +25,8 @@ LOG = logging.getLogger("txnlog")
 MESSAGES_AT_ONCE = 1_000
 POLL_S = 0.5
 ROUNDS = 10
+# Half a gigabyte of them.
+RECORDS_AT_ONCE = 1_000_000
 
 
 class Consumed(NamedTuple):
@@ -62,8 +64,9 @@ class PartitionLog:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLogs:
-    """The partitions that were read, why others were not, and when, ms since 1970."""
+    """The partitions that were read, why others were not, and when, ms since 1970. `topic_id` is the topic's."""
 
+    topic_id: str
     logs: dict[int, PartitionLog]
     unread: dict[int, str]
     started_ms: int
@@ -77,27 +80,66 @@ class CoordinatorLogs:
 
 def coordinator_logs(live: LiveCluster) -> CoordinatorLogs:
     """Every partition of `__transaction_state`. `ClusterError` where none can be read."""
+    started_ms, topic = _now_ms(), described(live)
+    unread: dict[int, str] = {}
+    ends = _ends(live, _with_leader(topic, unread), unread)
+    logs = _read(live, topic, {each: ends[each].log_start_offset for each in ends}, ends, unread)
+    _check_read(live, logs, unread)
+    return CoordinatorLogs(topic.topic_id, logs, unread, started_ms, _now_ms())
+
+
+def logs_in_turn(live: LiveCluster, topic: Topic, known: Mapping[int, int]) -> Iterator[CoordinatorLogs]:
+    """Every partition of `__transaction_state`, some at a time, each from the last one of the `known` offsets on.
+
+    `known` has how many offsets of a partition are known. `ClusterError` where none can be read.
+    """
     started_ms = _now_ms()
-    leaders = _leaders(live)
-    unread = {partition: "no leader" for partition, leader in leaders.items() if leader is None}
-    known = {partition: leader for partition, leader in leaders.items() if leader is not None}
-    logs = _read(live, known, unread)
+    unread: dict[int, str] = {}
+    ends, read = _ends(live, _with_leader(topic, unread), unread), 0
+    for some in _in_turn({each: (_start(known.get(each, 0), end), end) for each, end in ends.items()}):
+        logs = _read(live, topic, {each: start for each, (start, _) in some.items()},
+                     {each: end for each, (_, end) in some.items()}, unread)  # fmt: skip
+        read += len(logs)
+        yield CoordinatorLogs(topic.topic_id, logs, {}, started_ms, _now_ms())
+    _check_read(live, range(read), unread)
+
+
+def _start(known: int, end: Ends) -> int:
+    """The last known offset, if the log still has it: its record shows that it is the same log."""
+    return known - 1 if end.log_start_offset < known <= end.high_watermark else end.log_start_offset
+
+
+def _in_turn(places: Mapping[int, tuple[int, Ends]]) -> Iterator[dict[int, tuple[int, Ends]]]:
+    """Partitions with about as many records as fit into memory."""
+    some: dict[int, tuple[int, Ends]] = {}
+    records = 0
+    for partition, (start, end) in sorted(places.items()):
+        some[partition] = start, end
+        records += end.high_watermark - start
+        if records >= RECORDS_AT_ONCE:
+            yield some
+            some, records = {}, 0
+    if some:
+        yield some
+
+
+def _check_read(live: LiveCluster, read: Sized, unread: Mapping[int, str]) -> None:
     reasons = ", ".join(f"{partition}: {reason}" for partition, reason in sorted(unread.items()))
-    if not logs:
+    if not read:
         raise ClusterError(f"{live.bootstrap}: no partition of {TRANSACTION_STATE} can be read: {reasons}")
     if unread:
         LOG.warning("partitions of %s that could not be read: %s", TRANSACTION_STATE, reasons)
-    return CoordinatorLogs(logs, unread, started_ms, _now_ms())
 
 
 def _now_ms() -> int:
     return int(datetime.now(UTC).timestamp() * 1000)
 
 
-def _leaders(live: LiveCluster) -> dict[int, int | None]:
+def described(live: LiveCluster) -> Topic:
+    """`__transaction_state` of the cluster. `ClusterError` where there is none."""
     found = live.topics([TRANSACTION_STATE])[TRANSACTION_STATE]
     if isinstance(found, Topic):
-        return found.leaders
+        return found
     raise ClusterError(
         f"{live.bootstrap} has no {TRANSACTION_STATE}"
         if found is None
@@ -105,10 +147,18 @@ def _leaders(live: LiveCluster) -> dict[int, int | None]:
     )
 
 
-def _read(live: LiveCluster, leaders: dict[int, int], unread: dict[int, str]) -> dict[int, PartitionLog]:
-    """The logs that were read to their end; the reasons of the others are added to `unread`."""
-    ends = _ends(live, leaders, unread)
-    logs = {partition: PartitionLog(end.log_start_offset, end.log_start_offset) for partition, end in ends.items()}
+def _with_leader(topic: Topic, unread: dict[int, str]) -> dict[int, int]:
+    """The partitions that have a leader; the others are added to `unread`."""
+    unread |= {partition: "no leader" for partition, leader in topic.leaders.items() if leader is None}
+    return {partition: leader for partition, leader in topic.leaders.items() if leader is not None}
+
+
+def _read(
+    live: LiveCluster, topic: Topic, starts: Mapping[int, int], ends: Mapping[int, Ends], unread: dict[int, str]
+) -> dict[int, PartitionLog]:
+    """The logs that were read from their `starts` to their end; the reasons of the others are added to `unread`."""
+    leaders = _with_leader(topic, {})
+    logs = {partition: PartitionLog(start, start) for partition, start in starts.items()}
     consumer = Consumer(live.client_settings(**_SETTINGS))
     try:
         for _ in range(ROUNDS):

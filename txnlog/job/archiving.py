@@ -1,0 +1,147 @@
+"""`txnlog archive`: keeps what coordinators said, of a dump or of the running cluster, and judges nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from txnlog.config import DetectOptions
+from txnlog.detection.conditions import Thresholds
+from txnlog.detection.inputs import Facts
+from txnlog.detection.pipeline import shown_whole
+from txnlog.detection.whole_ranges import WholeRange
+from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
+from txnlog.errors import DumpError
+from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.job.archive import stored_ranges
+from txnlog.job.effort import is_few_rows
+from txnlog.job.facts import facts_of, log_dirs_frame
+from txnlog.job.keeping import keeping
+from txnlog.job.kept_records import keep_records
+from txnlog.job.preparing import check_dated, listed, open_tables
+from txnlog.job.steps import Steps
+from txnlog.sources.reading import evidence
+from txnlog.sources.small_files import small_file
+from txnlog.spark.settle import settled_together
+from txnlog.tables.layout import Root
+from txnlog.tables.lock import only_writer
+from txnlog.tables.store import Store
+
+if TYPE_CHECKING:
+    from txnlog.live.cluster import LiveCluster
+
+Start = Callable[[bool], SparkSession]
+# How far the archive has each log: by cluster, coordinator partition and topic id.
+Ends = dict[tuple[str, int, str], int]
+
+
+def archive_dump(start: Start, options: DetectOptions, announce: Callable[[str], None]) -> dict[str, int]:
+    """Keep what a dump shows of coordinators; how many records are new, by cluster. Other partitions are not read.
+
+    Segments that the archive has already are not read either, but for the one with its last record.
+    """
+    steps = Steps(announce)
+    with steps.step("list the dump"):
+        dump = _of_coordinators(listed(options))
+        if not any(file.topic for file in dump.files):
+            raise DumpError(f"{options.dump}: there is no log of a partition of {TRANSACTION_STATE} in it")
+    with steps.step("start Spark"):
+        spark = start(is_few_rows(dump))
+    store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
+    with ExitStack() as writing, keeping(spark) as keep:
+        with steps.step("open the tables"):
+            open_tables(store, writing)
+        news = without_known_segments(dump.files, ends_of(stored_ranges(store, clusters)))
+        with steps.step("read and keep"):
+            read = keep(evidence(spark, dataclasses.replace(dump, files=news)))
+            facts = facts_of(read, options, dump)
+            return _kept(store, clusters, facts, options)
+
+
+def archive_cluster(
+    start: Start,
+    options: DetectOptions,
+    cluster: str,
+    live: LiveCluster,
+    announce: Callable[[str], None],
+) -> dict[str, int]:
+    """Keep what the running cluster shows of coordinators, under the name `cluster`; how many records are new.
+
+    Each partition is read from the last record on that the archive has. What was read of some is kept before the next
+    are: killed in between, the next run goes on from there.
+    """
+    from txnlog.live.coordinator_facts import live_log_dir, with_coordinators
+    from txnlog.live.coordinators import described, logs_in_turn
+
+    steps, new = Steps(announce), 0
+    with steps.step("start Spark"):
+        spark = start(False)
+    store = Store(spark, Root(options.tables))
+    with ExitStack() as writing:
+        with steps.step("open the tables"):
+            open_tables(store, writing)
+            nothing = facts_of(evidence(spark, Inventory("", (), ())), options, Inventory("", (), ()))
+        with steps.step("read and keep"):
+            topic = described(live)
+            ends = ends_of(stored_ranges(store, [cluster]))
+            known = {each: ends.get((cluster, each, topic.topic_id), 0) for each in topic.leaders}
+            for logs in logs_in_turn(live, topic, known):
+                log_dirs = log_dirs_frame(spark, [live_log_dir(logs, cluster)], options)
+                facts = with_coordinators(nothing, logs, cluster, log_dirs)
+                new += _kept(store, [cluster], facts, options)[cluster]
+    return {cluster: new}
+
+
+def _kept(store: Store, clusters: list[str], facts: Facts, options: DetectOptions) -> dict[str, int]:
+    thresholds = Thresholds(options.padding, options.slack, options.clock_skew, options.accept_compacted_history)
+    shown = shown_whole(facts, thresholds, settled_together, options.as_of)
+    check_dated(options, shown.undated)
+    with ExitStack() as alone:
+        # What is written depends on what is there: no other job may come in between.
+        if not store.has_new_tables:
+            alone.enter_context(only_writer(store.root))
+        store.await_tables()
+        return keep_records(store, clusters, facts.transaction_states, shown.times, shown.whole_parts)
+
+
+def _of_coordinators(dump: Inventory) -> Inventory:
+    """Only the logs of coordinators, and the files that are of no partition. Printed output proves no range."""
+    files = (file for file in dump.files if file.topic in (None, TRANSACTION_STATE) and not file.is_text)
+    return dataclasses.replace(dump, files=tuple(files))
+
+
+def ends_of(ranges: Iterable[WholeRange]) -> Ends:
+    """The offset after the last one that some ranges have of each log."""
+    ends: Ends = {}
+    for each in ranges:
+        ends[each.log] = max(each.to_offset, ends.get(each.log, 0))
+    return ends
+
+
+def without_known_segments(files: Iterable[DumpFile], ends: Ends) -> tuple[DumpFile, ...]:
+    """The files but for the segments of coordinators that lie below the last record that the archive has of their log.
+
+    The segment with this record stays: it shows that the log is still the same (KIP-101).
+    """
+    by_folder = groupby(sorted(files, key=lambda file: file.file), key=lambda file: os.path.dirname(file.file))
+    return tuple(file for _, of_folder in by_folder for file in _unknown(list(of_folder), ends))
+
+
+def _unknown(folder: list[DumpFile], ends: Ends) -> Iterator[DumpFile]:
+    metadata = next((file for file in folder if file.kind is FileKind.PARTITION_METADATA), None)
+    known = 0
+    if metadata is not None and metadata.topic == TRANSACTION_STATE:
+        topic_id = str(small_file(metadata).columns.get("topic_id"))
+        known = ends.get((metadata.cluster, metadata.partition or 0, topic_id), 0)
+    segments = sorted(
+        (file for file in folder if file.kind is FileKind.SEGMENT and file.base_offset is not None),
+        key=lambda file: file.base_offset or 0,
+    )
+    below = {file.file for file, following in pairwise(segments) if (following.base_offset or 0) < known}
+    yield from (file for file in folder if file.file not in below)
