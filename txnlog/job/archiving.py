@@ -19,13 +19,13 @@ from txnlog.detection.whole_ranges import WholeRange
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.errors import DumpError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.job.archive import stored_ranges
 from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of, log_dirs_frame
 from txnlog.job.keeping import keeping
 from txnlog.job.kept_records import keep_records
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.steps import Steps
+from txnlog.job.stored_archive import stored_ranges
 from txnlog.sources.reading import evidence
 from txnlog.sources.small_files import small_file
 from txnlog.spark.settle import settled_together

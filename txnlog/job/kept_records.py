@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.recorded_transactions import combined, of_records
 from txnlog.detection.whole_ranges import WholeRange, differs, joined
-from txnlog.job.archive import TIMES, WRITTEN, Row, part_of, stored_ranges
+from txnlog.job.stored_archive import TIMES, WRITTEN, Row, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame

@@ -19,13 +19,13 @@ from txnlog.detection.pipeline import Detection, detect
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
-from txnlog.job.archive import StoredArchive
 from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of
 from txnlog.job.keeping import keeping
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
+from txnlog.job.stored_archive import StoredArchive
 from txnlog.report import prometheus
 from txnlog.report.prometheus import Figures, figures_of
 from txnlog.sources.reading import evidence
