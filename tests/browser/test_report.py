@@ -37,7 +37,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(60)
     ]  # fmt: skip
     names = {"transactional_id": HOSTILE, "reason": HOSTILE, "opened_file": HOSTILE}
-    rows.append(transaction(HOSTILE, held_back_records=9_999, **names))
+    # What is committed comes first.
+    rows.append(transaction(HOSTILE, action="KEEP", held_back_records=9_999, **names))
     runs = [night(NIGHT - timedelta(days=1), late_transactions=3), night(coordinator_partitions=9)]
     return _report(folder, contents.of_tables(written(folder, rows, runs, [file(), file(HOSTILE, problem=HOSTILE)])))
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from txnlog.errors import MissingTableError
-from txnlog.report.table_rows import rows, text_literal
+from txnlog.report.table_rows import rows_if_there, text_literal
 from txnlog.report.transactions import NONE, UNDER_WAY, epoch_ms
-from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, PRODUCER_STATES, Root, Table
+from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, PRODUCER_STATES, Root
 
 Row = dict[str, Any]
 # What stands for an id that no coordinator knows.
@@ -69,20 +68,12 @@ def dump_states(root: Root, found: Iterable[Row]) -> DumpStates:
     topics = _any_of("topic", (row["topic"] for row in found))
     names = _any_of("transactional_id", (name for row in found for name in ids(row)))
     cluster = _any_of("cluster", (row["cluster"] for row in found))
-    producers = _rows(root, PRODUCER_STATES, f"{cluster} AND {topics} AND current_txn_start_offset IS NOT NULL")
-    coordinators = _rows(root, COORDINATOR_STATES, f"{cluster} AND {names}")
-    opened = _rows(root, OPEN_TRANSACTIONS, f"{cluster} AND {topics}", "start_offset")
+    producers = rows_if_there(root, PRODUCER_STATES, f"{cluster} AND {topics} AND current_txn_start_offset IS NOT NULL")
+    coordinators = rows_if_there(root, COORDINATOR_STATES, f"{cluster} AND {names}")
+    opened = rows_if_there(root, OPEN_TRANSACTIONS, f"{cluster} AND {topics}", "start_offset")
     return DumpStates(
         {_place(row): row for row in producers}, {row["transactional_id"]: row for row in coordinators}, opened
     )
-
-
-def _rows(root: Root, table: Table, where: str, order: str = "1") -> list[Row]:
-    """Tables of older versions lack some tables."""
-    try:
-        return rows(root, table, where, order)
-    except MissingTableError:
-        return []
 
 
 def _any_of(column: str, values: Iterable[str]) -> str:

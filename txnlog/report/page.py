@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import txnlog
-from txnlog.detection.causes import Cause
+from txnlog.detection.causes import Action, Cause
 from txnlog.errors import SetupError
 from txnlog.report import coverage, nights, overview, page_tables, words
 from txnlog.report.abort_candidates import word
@@ -19,6 +19,7 @@ from txnlog.report.advice import ADVICE, urgency
 from txnlog.report.contents import BlockedPartition, Contents
 from txnlog.report.details import detail
 from txnlog.report.output import printable
+from txnlog.report.remedy import remedy
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -104,7 +105,7 @@ def _view(tables: Contents, source: str, figures: dict[str, Figure]) -> dict[str
         "generated": datetime.now(UTC),
         "source": source,
         "headline": _headline(tables, blocked),
-        "plan": _plan(blocked),
+        "plan": _plan(blocked, tables, source),
         "clusters": [_cluster(run, blocked) for run in tables.latest.values()],
         "causes": overview.by_cause(tables),
         "meanings": {cause.value: cause.says for cause in Cause},
@@ -133,10 +134,17 @@ def _headline(tables: Contents, blocked: list[BlockedPartition]) -> dict[str, An
     }
 
 
-def _plan(blocked: list[BlockedPartition]) -> list[dict[str, Any]]:
+def _plan(blocked: list[BlockedPartition], tables: Contents, source: str) -> list[dict[str, Any]]:
     """What to do, by action in order of urgency, with the partitions that hold back most."""
     actions = sorted({each.first["action"] for each in blocked}, key=urgency)
-    return [_step(action, blocked) for action in actions]
+    steps = [_step(action, blocked) for action in actions]
+    # One script has all aborts of a cluster.
+    return [
+        step | {"script": remedy(step["worst"].first, tables.states, source).steps[:1]}
+        if step["action"] == Action.ABORT
+        else step | {"script": ()}
+        for step in steps
+    ]
 
 
 def _step(action: str, blocked: list[BlockedPartition]) -> dict[str, Any]:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from txnlog.detection.causes import Action, Cause
 from txnlog.detection.proofs import PROOFS
-from txnlog.errors import MissingTableError
 from txnlog.report import kafka_tools
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import COSTS
 from txnlog.report.dump_states import described
 from txnlog.report.output import counted, plain
-from txnlog.report.table_rows import rows
+from txnlog.report.table_rows import rows_if_there
 from txnlog.report.transactions import UNDER_WAY
 from txnlog.tables.layout import COORDINATOR_STATES, Root
 
@@ -48,10 +47,7 @@ class Remedy(NamedTuple):
 
 def states_under_way(root: Root) -> States:
     """The states of the ids whose transaction is under way; none where an old version left no such table."""
-    try:
-        return by_id(rows(root, COORDINATOR_STATES, UNDER_WAY_SQL))
-    except MissingTableError:
-        return {}
+    return by_id(rows_if_there(root, COORDINATOR_STATES, UNDER_WAY_SQL))
 
 
 def by_id(found: Iterable[Row]) -> States:
@@ -144,7 +140,8 @@ def _undetermined(row: Row, _: Row | None, tables: str) -> tuple[Step, ...]:
     proves = f"{wanted}: {proof.supplied_by}." if proof else None
     if row["cause"] == Cause.CLEANER_ARTEFACT:
         return (Step(proves or Cause.CLEANER_ARTEFACT.prevention, (kafka_tools.describe_producers(row),)),)
-    return (Step(f"{proves or Cause[row['cause']].prevention} Then judge the new dump:", (_detect(tables),)),)
+    again = ("txnlog check DUMP", _detect(tables))
+    return (Step(f"{proves or Cause[row['cause']].prevention} Then see what the new dump lacks, and judge it:", again),)
 
 
 def _wait(row: Row, state: Row | None, tables: str) -> tuple[Step, ...]:

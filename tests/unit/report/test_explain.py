@@ -142,7 +142,7 @@ def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_
     assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log for longer than")
     assert explanation.remedy.steps[0].says == (
         "NEVER_ADDED is not proved. To prove it: list the folder on the broker before the copy (listing.tsv), or dump"
-        " again later. Then judge the new dump:"
+        " again later. Then see what the new dump lacks, and judge it:"
     )
     printed = rendered(Explanations([explanation], []), "table")
     assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed

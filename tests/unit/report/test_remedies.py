@@ -99,7 +99,7 @@ def test_kept_data_is_read_from_its_first_record_that_is_left_to_the_log_end() -
 def test_what_is_undetermined_says_how_to_prove_it(proof: Any) -> None:
     found = of(Action.UNDETERMINED, cause=proof.cause, lacking=proof.name, wanted_cause="NEVER_ADDED")
     assert found.steps[0].says.startswith(f"NEVER_ADDED is not proved. To prove it: {proof.supplied_by}.")
-    command = " describe-producers " if proof.cause is Cause.CLEANER_ARTEFACT else "txnlog detect "
+    command = " describe-producers " if proof.cause is Cause.CLEANER_ARTEFACT else "txnlog check "
     assert command in commands(found)[0]
 
 
