@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -135,19 +136,28 @@ def test_the_script_has_a_line_for_each_exit_code() -> None:
     assert re.findall(r"^  (\d)\)", script, re.MULTILINE) == codes
 
 
-def test_the_crontab_calls_the_script() -> None:
-    (line,) = [line for line in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if line[:1].isdigit()]
-    assert re.fullmatch(r"\d+ \d+ \* \* \*  txnlog  flock --nonblock \S+ nightly\.sh \S+\.toml \S+\.prom 2>&1 .*", line)
+def test_the_crontab_calls_the_script_and_the_archive() -> None:
+    lines = [line for line in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if line[:1].isdigit()]
+    night, hour = lines
+    assert re.fullmatch(
+        r"\d+ \d+ \* \* \*  txnlog  flock --nonblock \S+ nightly\.sh \S+\.toml \S+\.prom 2>&1 .*", night
+    )
+    found = re.fullmatch(r"\d+ \* \* \* \*  txnlog  flock --nonblock \S+ txnlog (archive .*) 2>&1 .*", hour)
+    assert found
+    service = (SCHEDULERS / "txnlog-archive.service").read_text("utf-8")
+    assert f"\nExecStart=/opt/txnlog/bin/txnlog {found[1]}\n" in service
+    assert vars(parser().parse_args(shlex.split(found[1])))["bootstrap_server"] == "kafka-1:9092"
 
 
 def test_the_dag_compiles_and_tries_again_only_what_may_pass() -> None:
     source = (SCHEDULERS / "airflow_dag.py").read_text("utf-8")
     tree = ast.parse(source)
     compile(tree, "airflow_dag.py", "exec")
-    (command,) = [node for node in ast.walk(tree) if isinstance(node, ast.List) and "detect" in ast.unparse(node)]
-    words = [each.value if isinstance(each, ast.Constant) else "x" for each in command.elts]
-    assert words[:2] == ["txnlog", "detect"]
-    parser().parse_args(words[1:])
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "run"]
+    words = [[each.value if isinstance(each, ast.Constant) else "x" for each in call.args] for call in calls]
+    assert sorted(each[0] for each in words) == ["archive", "detect"]
+    for each in words:
+        parser().parse_args(list(map(str, each)))
     (constant,) = [
         node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MAY_PASS"
     ]

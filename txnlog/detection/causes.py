@@ -225,7 +225,7 @@ class Cause(enum.StrEnum):
             "Compaction has removed the coordinator's records from the time of the transaction. It may be"
             " committed data whose marker was lost."
         ),
-        (f"{_NEXT_DUMP} Dumps that overlap keep a history that compaction does not remove. {_KIP_890}"),
+        f"txnlog archive keeps what compaction removes, which min.compaction.lag.ms delays. {_KIP_890}",
     )
     NOT_PRINTED = (
         "NOT_PRINTED",

@@ -116,7 +116,7 @@ HISTORY_IS_WHOLE = Proof(
     "The coordinator's records reach back without a gap to before the data was written, by brokers' clocks, or to when"
     " the producer id was handed out.",
     "compaction of __transaction_state (`LogCleaner`)",
-    "keep dumps from before the data; raise min.compaction.lag.ms of __transaction_state",
+    "keep what coordinators say (txnlog archive); raise min.compaction.lag.ms of __transaction_state",
     Cause.HISTORY_COMPACTED,
     "'records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
     " have been committed and its marker lost'",
