@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.detection_cases import Case, Found, detected
 @pytest.fixture(scope="session")
 def found(spark: SparkSession, request: pytest.FixtureRequest) -> Found:
     """What the detection finds in the `CASES` of each module that takes part in this run."""
-    modules: dict[str, Any] = {item.module.__name__: item.module for item in request.session.items}
+    items = (item for item in request.session.items if item.path.parent == Path(__file__).parent)
+    modules: dict[str, Any] = {item.module.__name__: item.module for item in items}
     cases: dict[str, Case] = {case.id: case for module in modules.values() for case in getattr(module, "CASES", ())}
     return detected(spark, list(cases.values()))

@@ -17,6 +17,8 @@ LATE = [
     Case("late: exactly at the limit it is not", "data(0)@980", "empty@50", want=(20 * MINUTE, False)),
     Case("late: a millisecond beyond it is", "data(0)@979:59.999", "empty@50", want=(20 * MINUTE + 1, True)),
     Case("late: the last batch counts, not the first", "data(0)@100 data(1)@981", "empty@50", want=(19 * MINUTE, False)),
+    Case("late: the last batch counts, in the next segment", "data(0)@100 segment(1) data(1)@981", "empty@50",
+         want=(19 * MINUTE, False)),
     Case("late: exactly at the limit of its own timeout it is not", "data(0)@935", "id(app, timeout=60) empty@50",
          want=(65 * MINUTE, False)),
     Case("late: a millisecond beyond its own timeout it is", "data(0)@934:59.999", "id(app, timeout=60) empty@50",

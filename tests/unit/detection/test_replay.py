@@ -19,6 +19,11 @@ CASES = [
         want="",
     ),
     Case(
+        "1: a marker closes what was opened at two epochs in segments before",
+        "data(0) segment(1) data(1, epoch=1) segment(2) abort(2, epoch=2)",
+        want="",
+    ),
+    Case(
         "1: the marker of another producer closes nothing",
         "data(0) data(1, of=8) commit(2, of=8)",
         want="open(0)",

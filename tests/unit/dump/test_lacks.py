@@ -91,7 +91,7 @@ def no_coordinators(dump: Path) -> None:
             path.unlink()
 
 
-CASES: dict[str, tuple[Change, str, list[str], str]] = {
+LACKING: dict[str, tuple[Change, str, list[str], str]] = {
     "a partition of the coordinators": (
         lambda dump: manifest(dump, partitions=4), "partitions of __transaction_state", ["2", "3"], "COVERAGE_GAP"),
     "all segments of a coordinator": (
@@ -149,9 +149,9 @@ def test_a_complete_dump_lacks_nothing(dump: Path) -> None:
     assert found(dump) == []
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", LACKING)
 def test_a_lack_is_said_with_its_place_and_what_it_costs(case: str, dump: Path) -> None:
-    change, what, where, cost = CASES[case]
+    change, what, where, cost = LACKING[case]
     change(dump)
     (lack,) = [each for each in found(dump) if each.what == what]
     assert list(lack.where) == where
