@@ -120,8 +120,8 @@ purpose:
 The environment variable `TXNLOG_TABLES` stands for `--tables`. Options cannot be abbreviated.
 
 On a terminal a table fits the width: names are cut, with `…`, numbers never. Columns without room are hidden and named
-below the table. If no table fits, each row takes several lines. In a file or a pipe nothing is cut, and there are no colours.
-`NO_COLOR` also turns colours off on a terminal; they only repeat what a word says.
+below the table. If no table fits, each row takes several lines. In a file or a pipe nothing is cut, and there are no
+colours. `NO_COLOR` also turns colours off on a terminal; they only repeat what a word says.
 
 **Options of `detect` in a file.** Each option of `detect` is also a key of the TOML file of `--config`: `--as-of` is
 `as_of`, `DUMP` is `dump`. The command line wins. `dump` and `tables` are required.
