@@ -16,7 +16,7 @@ WIDTH, MARGIN = 1180, 16
 
 
 def drawn(tables: str, picture: Path) -> int:
-    """Save what stands above the charts, in the light scheme; the exit code."""
+    """Save the summary and the list, in the light scheme; the exit code."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         print("there is no Chromium: install it (Debian, Ubuntu: apt-get install chromium)", file=sys.stderr)
@@ -29,7 +29,7 @@ def drawn(tables: str, picture: Path) -> int:
         page = browser.new_page(viewport={"width": WIDTH, "height": 2 * WIDTH}, color_scheme="light")
         page.goto(report.as_uri())
         page.wait_for_selector("html[data-ready]")
-        bottom = page.evaluate("document.getElementById('first').getBoundingClientRect().bottom")
+        bottom = page.evaluate("document.querySelector('.list').getBoundingClientRect().bottom")
         page.screenshot(path=picture, clip={"x": 0, "y": 0, "width": WIDTH, "height": bottom + MARGIN})
         browser.close()
     return 0

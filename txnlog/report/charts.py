@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from txnlog.report.figure_style import ACTIONS, OTHER, axis, bar, figure, label, named_lines
+from txnlog.report.figure_style import ACTIONS, OTHER, axis, bar, figure, label, named_lines, whole
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -30,7 +30,12 @@ def bars(names: Sequence[object], values: Sequence[int], title: str) -> Figure:
         "hoverinfo": "skip",
         "marker": bar(OTHER),
     }
-    return figure([trace], 80 + LINE_HEIGHT * len(shown), xaxis=axis(title), yaxis=named_lines(shown))
+    return figure(
+        [trace],
+        80 + LINE_HEIGHT * len(shown),
+        xaxis=axis(title, **whole(max(values, default=0))),
+        yaxis=named_lines(shown),
+    )
 
 
 def steps(series: Mapping[str, Sequence[tuple[Any, Any]]], title: str) -> Figure:

@@ -97,3 +97,8 @@ def axis(title: str = "", **more: Any) -> dict[str, Any]:
         "tickangle": 0,
         "title": {"text": title, "font": {"size": 12}, "standoff": 8},
     } | more
+
+
+def whole(span: float) -> dict[str, Any]:
+    """Settings of an axis of whole numbers: no tick lies between two of them."""
+    return {"tickformat": ",d", "nticks": 6} | ({"dtick": 1} if span < 6 else {})

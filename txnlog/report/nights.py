@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.report.contents import Contents, Row, hangs
-from txnlog.report.figure_style import axis, figure, label
+from txnlog.report.figure_style import axis, figure, label, whole
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,7 +35,7 @@ def compared(tables: Contents, cluster: str) -> Figure:
         [_line([run[column] for run in runs], times, *style) for column, *style in LINES],
         260,
         xaxis=axis("as of (UTC)", type="date", nticks=6),
-        yaxis=axis("transactions", rangemode="tozero", tickformat=",d", nticks=6),
+        yaxis=axis("transactions", rangemode="tozero", **whole(max(run["late_transactions"] for run in runs))),
         hovermode="x unified",
     )
 
@@ -50,6 +50,28 @@ def _line(values: list[int], times: list[str], name: str, colour: str, dash: str
         "line": {"color": colour, "dash": dash, "width": 2},
         "marker": {"symbol": symbol, "size": 9, "color": colour},
     }
+
+
+def lines(runs: list[Row]) -> dict[str, Any] | None:
+    """The same for the page, in a square of 100 by 100; None where a single run makes no line."""
+    if len(runs) < 2:
+        return None
+    shown = runs[-MOST_RUNS:]
+    most = max(1, *(run[column] for run in shown for column, *_ in LINES))
+    return {
+        "most": most,
+        "first": shown[0]["as_of_to"],
+        "last": shown[-1]["as_of_to"],
+        "lines": [
+            {"name": name, "dash": dash, "points": _points([run[column] for run in shown], most)}
+            for column, name, _, dash, _ in LINES
+        ],
+    }
+
+
+def _points(values: list[int], most: int) -> str:
+    step = 100 / (len(values) - 1)
+    return " ".join(f"{place * step:.1f},{100 - 100 * value / most:.1f}" for place, value in enumerate(values))
 
 
 def changes(tables: Contents, cluster: str) -> Changes:

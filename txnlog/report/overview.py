@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from txnlog.report.advice import urgency
 from txnlog.report.contents import BlockedPartition, Contents, hangs
-from txnlog.report.figure_style import axis, bar, figure, label, named_lines, style_of
+from txnlog.report.figure_style import axis, bar, figure, label, named_lines, style_of, whole
 from txnlog.report.words import amount, number
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _bars(traces: list[dict[str, Any]], names: list[str], values: list[int], tit
         traces,
         80 + BAR_HEIGHT * len(names),
         barmode="overlay",
-        xaxis=axis(title, range=[0, most * ROOM], tickformat=",d", nticks=6, **({"dtick": 1} if most < 6 else {})),
+        xaxis=axis(title, range=[0, most * ROOM], **whole(most)),
         yaxis=named_lines(names),
     )
 

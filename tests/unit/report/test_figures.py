@@ -11,7 +11,7 @@ import pytest
 
 from tests.report_tables import HOUR, NIGHT, night, transaction, written
 from txnlog.errors import OptionError
-from txnlog.report import contents, coverage, nights, overview, timeline
+from txnlog.report import charts, contents, coverage, nights, overview, timeline
 from txnlog.report.contents import Contents, Partition
 from txnlog.report.figure_style import ACTIONS
 
@@ -41,7 +41,7 @@ def test_a_bar_reaches_from_the_start_of_its_transaction_to_the_log_end(tmp_path
 def test_the_marker_before_stands_on_the_line_of_its_transaction(tmp_path: Path) -> None:
     row = transaction(last_marker_offset=30, last_marker_type="ABORT")
     found = timeline.by_offset(tables(tmp_path, row), ORDERS)
-    (marker,) = [trace for trace in found.data if trace.name == "marker before"]
+    (marker,) = [trace for trace in found.data if trace.name == "ABORT"]
     assert (marker.x[0], marker.y[0], marker.marker.symbol[0]) == (30, 1, "x")
 
 
@@ -49,6 +49,18 @@ def test_a_log_of_millions_of_offsets_shows_what_is_near_the_transaction(tmp_pat
     row = transaction(start=5_000_000_000, log_end_offset=5_000_000_050)
     left, right = timeline.by_offset(tables(tmp_path, row), ORDERS).layout.xaxis.range
     assert right - left < 100
+
+
+def test_no_tick_is_between_two_offsets_or_two_transactions(tmp_path: Path) -> None:
+    found = tables(tmp_path, transaction(start=42, log_end_offset=43, held_back_records=2))
+    axes = [
+        timeline.by_offset(found, ORDERS).layout.xaxis,
+        overview.held_back(found).layout.xaxis,
+        overview.causes(found).layout.xaxis,
+        nights.compared(found, "payments").layout.yaxis,
+        charts.bars(["a"], [1], "things").layout.xaxis,
+    ]
+    assert [(axis.tickformat, axis.dtick) for axis in axes] == [(",d", 1)] * len(axes)
 
 
 def test_over_time_a_bar_is_late_from_the_end_of_what_it_was_allowed(tmp_path: Path) -> None:
@@ -102,6 +114,15 @@ def test_causes_are_counted_without_the_young_ones(tmp_path: Path) -> None:
 def test_the_nights_stand_in_their_order(tmp_path: Path) -> None:
     found = nights.compared(tables(tmp_path, transaction()), "payments")
     assert list(found.data[0].x) == ["2026-11-20 02:00:00", "2026-11-21 02:00:00"]
+
+
+def test_the_lines_of_the_page_have_their_points_in_the_order_of_the_runs(tmp_path: Path) -> None:
+    runs = [night(NIGHT - timedelta(days=day), late_transactions=day) for day in (2, 1, 0)]
+    found = nights.lines(contents.of_tables(written(tmp_path, [], runs)).nights)
+    assert found is not None
+    assert (found["most"], found["first"], found["last"]) == (2, NIGHT - timedelta(days=2), NIGHT)
+    assert found["lines"][0]["points"] == "0.0,0.0 50.0,50.0 100.0,100.0"
+    assert nights.lines(contents.of_tables(written(tmp_path / "one", [], [night()])).nights) is None
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -15,11 +15,13 @@ import pytest
 
 from tests.report_tables import file, night, transaction, written
 from txnlog.cli import main
-from txnlog.report import contents, page
+from txnlog.detection.causes import Cause
+from txnlog.report import contents, page, timeline
 from txnlog.report.remedy import remedy
 from txnlog.report.words import lasting, short, size
 from txnlog.tables.layout import OPEN_TRANSACTIONS, columns_of
 
+MANY = 2_000
 ROOT = Path(__file__).parents[3]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e{{ 7 * 7 }}"
 
@@ -52,10 +54,14 @@ def told(text: str) -> str:
     return " ".join("".join(Elements(text).texts).split())
 
 
-def data(text: str, name: str) -> Any:
-    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)
+def data(text: str, cluster: str = "c1") -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
-    return json.loads(found[1])
+    return json.loads(found[1])[cluster]
+
+
+def details(text: str) -> Any:
+    return data(text)["details"]
 
 
 def test_no_element_comes_from_elsewhere(tmp_path: Path) -> None:
@@ -101,41 +107,104 @@ def test_without_anything_late_the_page_says_so_and_that_the_dump_is_not_whole(t
     assert "it lacks 3 partitions of __transaction_state. 2.0 KiB of it are damaged." in words
 
 
-def test_each_partition_is_shown_with_the_steps_of_its_remedy(tmp_path: Path) -> None:
-    rows = [transaction("kept", cause="MARKER_LOST_COMMIT", action="KEEP"), transaction("orders", 3, 42)]
-    texts = Elements(rendered(tmp_path, *rows)).texts
-    for row in rows:
-        of_row = remedy(row, {}, "tables")
-        assert all(command in texts for step in of_row.steps for command in step.commands)
-        assert all(step.says in texts for step in of_row.steps)
-    assert not [text for text in texts if text.startswith("kafka-transactions.sh") and " abort " in text]
+def test_each_row_opens_with_the_steps_of_its_remedy(tmp_path: Path) -> None:
+    rows = [transaction(f"t{place}", cause=cause.value, action=cause.action) for place, cause in enumerate(Cause)]
+    tables = contents.of_tables(written(tmp_path, rows, [night()]))
+    found = details(page.rendered(tables, "tables"))
+    said = [
+        (each["remedy"], [(found["steps"][step]["says"], found["steps"][step]["commands"]) for step in each["steps"]])
+        for each in found["rows"]
+    ]
+    wanted = [remedy(row, tables.states, "tables") for row in tables.transactions]
+    assert sorted(said) == sorted(
+        (each.says, [(step.says, [*step.commands]) for step in each.steps]) for each in wanted
+    )
+
+
+def test_what_is_under_way_is_not_said_to_be_over(tmp_path: Path) -> None:
+    text = rendered(tmp_path, transaction(action="FENCE", cause="STUCK_ONGOING"))
+    assert "must not be under way" not in text
+    assert "whatever is Ongoing now ends" in text
+
+
+def test_committed_data_comes_first_and_what_is_young_last(tmp_path: Path) -> None:
+    rows = [
+        transaction("young", late=False, action="WAIT", cause="ONGOING", held_back_records=9_999),
+        transaction("large", held_back_records=900),
+        transaction("kept", action="KEEP", cause="MARKER_LOST_COMMIT"),
+    ]
+    table = data(rendered(tmp_path, *rows))["transactions"]
+    assert next(each["values"] for each in table["columns"] if each["title"] == "topic") == ["kept", "large", "young"]
+
+
+def test_what_rows_share_is_in_the_page_once(tmp_path: Path) -> None:
+    """Two thousand aborts of one topic: their steps are the same, and a timeline shows some of them."""
+    rows = [transaction(start=number, producer_id=number) for number in range(MANY)]
+    text = rendered(tmp_path, *rows)
+    found = details(text)
+    assert len(found["rows"]) == MANY
+    assert len(found["steps"]) == 2
+    assert len(found["timelines"]) == MANY // timeline.MOST_BARS
+    for place, each in enumerate(found["rows"]):
+        names = found["timelines"][each["timeline"]][1]["names"]
+        assert f"{place}".join(("", " orders-writer")) in [name.replace("\u202f", "") for name in names]
+    assert len(text) < 4 << 20
 
 
 def test_every_row_and_every_column_is_in_the_page(tmp_path: Path) -> None:
     rows = [transaction(start=number, producer_id=number) for number in range(120)]
-    table = data(rendered(tmp_path, *rows), "rows")["transactions"]
+    table = data(rendered(tmp_path, *rows))["transactions"]
     assert table["rows"] == 120
     by_title = {column["title"]: column for column in table["columns"]}
-    assert len(by_title) == len(columns_of(OPEN_TRANSACTIONS))
+    shown = {"start offset": "start_offset", "transactional id": "transactional_id",
+             "records held back": "held_back_records", "open for": "open_for_ms"}  # fmt: skip
+    assert len(by_title) == len(table["columns"])
+    assert {shown.get(title, title) for title in by_title} - {"topic-partition"} == {
+        field.name for field in columns_of(OPEN_TRANSACTIONS)
+    }
     assert by_title["start offset"]["values"] == list(range(120))
     assert by_title["topic"] | {"index": 0} == {
-        "title": "topic", "kind": "text", "shown": True, "values": ["orders"], "index": 0,
+        "title": "topic", "kind": "text", "shown": False, "values": ["orders"], "index": 0,
     }  # fmt: skip
 
 
-def test_partitions_beyond_those_with_timelines_are_in_the_tables(tmp_path: Path) -> None:
-    rows = [transaction(f"t{number}") for number in range(page.DETAILED + 5)]
+def test_each_cluster_is_on_its_own_and_the_most_urgent_one_first(tmp_path: Path) -> None:
+    rows = [
+        transaction("young", cluster="a", late=False, action="WAIT", cause="ONGOING"),
+        transaction("large", cluster="b", held_back_records=900),
+        transaction("kept", cluster="c", action="KEEP", cause="MARKER_LOST_COMMIT"),
+    ]
+    runs = [night(cluster=name) for name in "abc"]
+    text = page.rendered(contents.of_tables(written(tmp_path, rows, runs)), "tables")
+    assert re.findall(r"<option value=.*?>(.*?)</option>", text) == ["c: 1 KEEP", "b: 1 ABORT", "a: nothing hangs"]
+    found = [data(text, f"c{number}")["transactions"]["columns"] for number in (1, 2, 3)]
+    assert [next(each["values"] for each in columns if each["title"] == "cluster") for columns in found] == [
+        ["c"], ["b"], ["a"],
+    ]  # fmt: skip
+
+
+def test_a_card_counts_what_its_action_has(tmp_path: Path) -> None:
+    rows = [
+        transaction(start=1, held_back_records=60),
+        transaction(start=2, held_back_records=60),
+        transaction("stock", held_back_records=7),
+        transaction("kept", action="KEEP", cause="MARKER_LOST_COMMIT"),
+    ]
     text = rendered(tmp_path, *rows)
-    assert len([name for name in data(text, "figures") if name.startswith("offsets-")]) == page.DETAILED
-    assert data(text, "rows")["standing"]["rows"] == page.DETAILED + 5
-    assert "Timelines of 5 more partitions are not in this file" in text
+    assert re.findall(r'data-action="(\w+)"><b>(\d+)</b>', text) == [("KEEP", "1"), ("ABORT", "3")]
+    assert "67 records held back in 2 partitions" in told(text)
+
+
+def test_tables_without_any_run_are_said_to_be_empty(tmp_path: Path) -> None:
+    text = page.rendered(contents.of_tables(written(tmp_path, [], [])), "tables")
+    assert "There is no run in these tables yet" in told(text)
 
 
 def test_the_files_of_the_page_are_package_data() -> None:
     packaging = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     patterns = packaging["tool"]["setuptools"]["package-data"]["txnlog"]
     shipped = {path for pattern in patterns for path in (ROOT / "txnlog").glob(pattern)}
-    assert {path.name for path in shipped} >= {"report.html.j2", "style.css", "script.js"}
+    assert {path.name for path in shipped} >= {"report.html.j2", "style.css", *page.SCRIPTS}
 
 
 def test_the_command_writes_the_page_and_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,17 +223,21 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path, capsys
     assert "the report cannot be written there: No such file or directory" in error
 
 
-@pytest.mark.parametrize(("package", "name"), [("plotly", "Plotly"), ("jinja2", "Jinja")])
-def test_a_missing_package_is_one_clear_line(tmp_path: Path, package: str, name: str) -> None:
+def test_the_page_needs_jinja_only_and_says_so_in_one_clear_line(tmp_path: Path) -> None:
+    assert _report_without("plotly", tmp_path / "plotly").returncode == 0
+    done = _report_without("jinja2", tmp_path / "jinja2")
+    assert done.returncode == 3
+    assert re.fullmatch(r"txnlog: the report needs Jinja: pip install 'txnlog\[report\]'\n", done.stderr)
+
+
+def _report_without(package: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     root = written(tmp_path / "tables", [transaction()], [night()])
     # None in sys.modules is how Python says that a package is not there.
     script = (
         f"import sys; sys.modules[{package!r}] = None; from txnlog.cli import main;"
         f"sys.exit(main(['report', '--tables', {root.text!r}, '--html', {str(tmp_path / 'r.html')!r}]))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 3
-    assert re.fullmatch(rf"txnlog: .* needs? {name}: pip install 'txnlog\[report\]'\n", done.stderr)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
