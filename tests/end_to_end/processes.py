@@ -16,6 +16,7 @@ from txnlog.report.table_rows import rows
 from txnlog.spark.session import IS_SMALL, SMALL
 from txnlog.tables.layout import RUNS, TABLES, Root, Table
 
+ROOT = Path(__file__).parents[2]
 JOB = Path(__file__).with_name("job_process.py")
 # As for few rows, since most of the time of such a process is spent on starting; but the dump is read by workers.
 SETTINGS = {"spark.master": "local[2]", **{name: value for name, value in SMALL.items() if name != IS_SMALL}}
@@ -43,6 +44,14 @@ def kill(process: subprocess.Popen[str]) -> str:
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     return printed
+
+
+def built_wheel(folder: Path) -> Path:
+    """The wheel of this code, in a folder."""
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, cwd=folder, capture_output=True, timeout=600, check=True)
+    (built,) = folder.glob("txnlog-*.whl")
+    return built
 
 
 def is_created(root: Path, table: Table) -> bool:

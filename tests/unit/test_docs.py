@@ -31,7 +31,8 @@ OF_OTHERS = {
     "kafka-dump-log.sh": {"--deep-iteration", "--files", "--print-data-log", "--remote-log-metadata-decoder",
                           "--share-group-state-decoder", "--skip-record-metadata", "--transaction-log-decoder"},
     "kafka-transactions.sh": {"--broker-id", "--coordinator-epoch", "--producer-epoch", "--start-offset"},
-    "others": {"--collector", "--exclude", "--include", "--namespace", "--params", "--py-files", "--var"},
+    "others": {"--collector", "--exclude", "--include", "--jars", "--namespace", "--network", "--packages", "--params",
+               "--py-files", "--rm", "--var"},
 }  # fmt: skip
 TRUTH = json.loads((ROOT / "data/samples/shop/truth.json").read_text("utf-8"))["open_transactions"]
 

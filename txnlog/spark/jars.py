@@ -18,6 +18,7 @@ from txnlog.errors import SetupError
 from txnlog.spark.ivy import Artifact, fetch, spark_jars
 
 SCALA = "2.13"  # the only one Spark 4 is built for
+DELTA = "4.4.0"  # that of the extra `spark`
 
 
 def delta_jars() -> list[Path]:
@@ -34,9 +35,19 @@ def delta_jars() -> list[Path]:
 
 
 def artifacts() -> tuple[str, str]:
-    """Since Delta 4.1 one artifact per minor version of Spark: delta-spark_4.2_2.13 for pyspark 4.2.0."""
-    minor = ".".join(_installed("pyspark").split(".")[:2])
-    return f"delta-spark_{minor}_{SCALA}", "delta-storage"
+    """The artifacts of the two jars, for the installed pyspark."""
+    return _artifact(_installed("pyspark")), "delta-storage"
+
+
+def coordinates(spark_version: str) -> str:
+    """What `spark-submit --packages` takes, for a Spark that brings no Delta."""
+    return f"io.delta:{_artifact(spark_version)}:{DELTA}"
+
+
+def _artifact(spark_version: str) -> str:
+    """Since Delta 4.1 one artifact per minor version of Spark: delta-spark_4.2_2.13 for Spark 4.2.0."""
+    minor = ".".join(spark_version.split(".")[:2])
+    return f"delta-spark_{minor}_{SCALA}"
 
 
 def folder() -> Path:

@@ -16,6 +16,7 @@ from txnlog.errors import SetupError
 from txnlog.spark.interrupts import heeded_afterwards
 from txnlog.spark.jars import delta_jars
 from txnlog.spark.java import java
+from txnlog.spark.platform import check_delta
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,7 +111,9 @@ def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Set
     if active is not None:
         return active
     if _has_platform(settings):
-        return _start(app_name, settings)
+        spark = _start(app_name, settings)
+        check_delta(spark)
+        return spark
     with _environment(_local_environment()), heeded_afterwards():
         return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,12 @@ def test_the_jar_follows_the_installed_pyspark(monkeypatch: pytest.MonkeyPatch, 
     assert jars.artifacts() == (artifact, "delta-storage")
 
 
+def test_a_spark_without_delta_is_told_the_release_that_the_extra_has() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert f"delta-spark=={jars.DELTA}" in extras["spark"]
+    assert jars.coordinates("4.1.1") == f"io.delta:delta-spark_4.1_2.13:{jars.DELTA}"
+
+
 def test_a_spark_that_brings_delta_needs_no_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "folder", lambda: tmp_path / "kept")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
@@ -259,6 +266,7 @@ def test_a_platform_keeps_its_own_settings(monkeypatch: pytest.MonkeyPatch, vari
     started: list[dict[str, object]] = []
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(txnlog.spark.session, "_start", lambda _, settings: started.append(dict(settings)))
+    monkeypatch.setattr(txnlog.spark.session, "check_delta", lambda _: None)
     monkeypatch.setenv(variable, "1")
     session(is_small=True, **{"spark.sql.shuffle.partitions": 3})
     assert started == [{"spark.sql.shuffle.partitions": 3}]
