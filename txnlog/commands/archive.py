@@ -12,7 +12,7 @@ from txnlog.commands.command import (
     bootstrap_and_timeout,
     tables_root,
 )
-from txnlog.commands.spark_job import spark_job
+from txnlog.commands.spark_job import spark_job, spark_needed
 from txnlog.config import DetectOptions
 from txnlog.dump.opener import dump_root
 from txnlog.errors import OptionError
@@ -55,14 +55,16 @@ def _run(parsed: argparse.Namespace) -> None:
 
 def _of_dump(options: DetectOptions) -> dict[str, int]:
     dump_root(options.dump)
-    from txnlog.job.archiving import archive_dump
+    with spark_needed():
+        from txnlog.job.archiving import archive_dump
 
     return spark_job(STEPS, lambda start, announce: archive_dump(start, options, announce))
 
 
 def _of_cluster(parsed: argparse.Namespace, options: DetectOptions) -> dict[str, int]:
     bootstrap, timeout_s = bootstrap_and_timeout(parsed)
-    from txnlog.job.archiving import archive_cluster
+    with spark_needed():
+        from txnlog.job.archiving import archive_cluster
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from txnlog.commands.command import EXIT_CODES, TABLES, Command, tables_root
-from txnlog.commands.spark_job import spark_job
+from txnlog.commands.spark_job import spark_job, spark_needed
 from txnlog.config import OPTIONS, DetectOptions, detect_options
 from txnlog.detection.causes import Action
 from txnlog.dump.opener import dump_root
@@ -58,7 +58,8 @@ def _run(parsed: argparse.Namespace) -> None:
 
 
 def _outcome(options: DetectOptions) -> Outcome:
-    from txnlog.job.main import run_in
+    with spark_needed():
+        from txnlog.job.main import run_in
 
     return spark_job(steps_of(options), lambda start, announce: run_in(start, options, announce))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from txnlog.commands.terminal import progress
-from txnlog.errors import SparkError
+from txnlog.errors import SetupError, SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 # Read by txnlog/spark/conf/log4j2.properties.
 SPARK_LOG_LEVEL = "TXNLOG_SPARK_LOG_LEVEL"
 Result = TypeVar("Result")
+
+
+@contextmanager
+def spark_needed() -> Iterator[None]:
+    """Around the imports of a job: SetupError where Spark is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise SetupError(f"this command needs Spark ({missing}): pip install 'txnlog[spark]', and Java 17") from missing
 
 
 def spark_job(steps: Sequence[str], job: Callable[[Start, Callable[[str], None]], Result]) -> Result:

@@ -344,5 +344,20 @@ def test_the_job_logs_json_on_stderr(tmp_path: Path) -> None:
     assert answer.stdout == ""
 
 
+def test_the_job_says_in_a_line_which_package_the_driver_lacks() -> None:
+    """`-S`: without the packages of this environment. The code of txnlog is there, as with `--py-files`."""
+    answer = run(sys.executable, "-S", "jobs/detect_hanging_transactions.py", PYTHONPATH=ROOT)
+    assert (answer.returncode, answer.stdout) == (SetupError.exit_code, "")
+    assert re.fullmatch(r"txnlog: No module named '\w+': install .*docs/monitoring.md.*\n", answer.stderr)
+
+
+def test_the_page_for_platforms_lists_each_package_that_the_wheel_needs() -> None:
+    page = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    listed = re.findall(r"^- on the driver.*?:\s(.*?)[;.]$", page, flags=re.MULTILINE | re.DOTALL)
+    names = {name for each in listed for name in re.findall(r"[\w-]+", each.replace(" and ", " "))}
+    assert names == {re.split(r"[<>=]", each)[0] for each in needed}
+
+
 def test_log_settings_are_package_data() -> None:
     assert {path.name for path in CONF.iterdir()} == {"log4j2.properties", "ivysettings.xml"}
