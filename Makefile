@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONTAINERS ?= podman
+VERSION ?= $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' txnlog/__init__.py)
 # Its existence says that everything is installed and fetched: with it, nothing here uses the network, but for the
 # first test-kafka, which fetches the jars of three releases of Kafka into build/kafka.
 READY := $(VENV)/.ready
@@ -18,7 +19,7 @@ venv_trouble = $(shell $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || echo
 java_trouble = $(shell JAVA_HOME="$(JAVA_HOME)" $(PYTHON) -B -m txnlog.spark.java 2>&1 >/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check test-processes test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel image clean distclean
+.PHONY: help setup run test check test-processes test-kafka test-faults test-platforms test-damage test-browser picture bench simulate mutants lint format formats types wheel image notes clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -105,6 +106,10 @@ image: ## the container image of Containerfile with the wheel in dist, tried on 
 	$(CONTAINERS) build --file Containerfile --tag txnlog .
 	$(CONTAINERS) run --rm --network none --volume "$(CURDIR)/data/samples:/samples:ro" txnlog \
 		detect /samples/shop --tables /tables
+
+notes: ## print the section of the changelog that a release needs; VERSION=1.2.3 for another than the code's
+	@awk -v version='$(VERSION)' 'index($$0, "## [") == 1 { wanted = index($$0, "## [" version "]") == 1; next } \
+		wanted { found = 1; print } END { exit !found }' CHANGELOG.md
 
 clean: ## remove what was built
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -359,5 +359,15 @@ def test_the_page_for_platforms_lists_each_package_that_the_wheel_needs() -> Non
     assert names == {re.split(r"[<>=]", each)[0] for each in needed}
 
 
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
+    sections = re.split(r"^## \[(.+?)\].*\n", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    for version, text in zip(sections[::2], sections[1::2], strict=True):
+        assert run("make", "--silent", "notes", f"VERSION={version}").stdout == text
+    assert run("make", "--silent", "notes").stdout == sections[-1]
+    missing = run("make", "--silent", "notes", "VERSION=9.9.9")
+    assert missing.returncode != 0
+    assert missing.stdout == ""
+
+
 def test_log_settings_are_package_data() -> None:
     assert {path.name for path in CONF.iterdir()} == {"log4j2.properties", "ivysettings.xml"}
