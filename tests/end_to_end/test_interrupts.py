@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ from tests.small_dumps import small_dump
 
 pytestmark = pytest.mark.processes
 SAID = "txnlog: interrupted; each table is unchanged or complete: run it again"
+
+
+@pytest.fixture(autouse=True)
+def interrupts_are_heeded() -> Iterator[None]:
+    """A shell ignores them for what it starts in the background, these tests and the job included."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("step", ["start Spark", "open the tables", "read and replay"])
