@@ -98,7 +98,9 @@ LOST = [
 def elsewhere(says: str, orders: str, coordinator: str, copied: tuple[float, float | None], want: str) -> Case:
     """The coordinator on a broker of its own, which was copied at another time."""
     logs = {f"{TRANSACTION_STATE}-0@2": coordinator}
-    return Case(f"skew: {says}", orders, None, logs=logs, copied={"2": copied}, want=want)
+    return Case(
+        f"skew: {says}", orders, None, logs=logs, copied={"2": copied}, modified_on={"2": copied[0]}, want=want
+    )
 
 
 SKEW = [
