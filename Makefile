@@ -80,8 +80,9 @@ build/spark-%/.ready: pyproject.toml constraints.txt
 	@build/spark-$*/bin/python -m txnlog.spark.jars >/dev/null
 	@touch $@
 
-simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose true state is known; half an hour; ARGS="--seed 7"
+simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose true state is known, and of 2 000 with an archive; an hour; ARGS="--seed 7"
 	$(BIN)/python -m tests.simulation.judged --clusters 10000 $(ARGS)
+	$(BIN)/python -m tests.simulation.judged --clusters 2000 --archives 2 $(ARGS)
 
 mutants: $(READY) ## break the code in each listed way and check that a test fails; forty minutes; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -54,11 +54,15 @@ class Transaction:
     start: int
     decided: int | None = None
     commits: bool = False
-    is_forgotten: bool = False
+    forgotten_at: int | None = None
+
+    def is_forgotten(self, now: int) -> bool:
+        """Whether its coordinator had lost its records by then."""
+        return self.forgotten_at is not None and self.forgotten_at <= now
 
     def fate(self, now: int) -> Fate:
         """What became of its data by then."""
-        if self.is_forgotten and self.decided is None:
+        if self.is_forgotten(now) and self.decided is None:
             return Fate.ORPHAN
         if self.decided is None or self.decided > now:
             return Fate.UNDECIDED
@@ -85,13 +89,29 @@ class Event:
 
 @dataclass(eq=False)
 class Record:
-    """A record of a coordinator: when it was appended, whose it is, and its words."""
+    """A record of a coordinator: when it was appended, whose it is, and what it says."""
 
     time: int
     transactional_id: str
     state: str
-    words: str
+    of: str
+    others: str
+    said: str
     owner: Transaction | None = None
+
+    def words(self, leader: int) -> str:
+        """The words of it, written in that leader epoch."""
+        places = f"[{','.join(self.owner.partitions)}]" if self.owner else ""
+        return f"{self.of} {self.state}(coordinator={leader}{self.others})@{self.said}{places}"
+
+
+@dataclass
+class UncleanElection:
+    """A coordinator's new leader lacks what was written from an offset on."""
+
+    time: int
+    first_lost: int
+    lost: list[Record]
 
 
 @dataclass
@@ -119,6 +139,7 @@ class Cluster:
     coordinators: list[list[Record]] = field(default_factory=list)
     transactions: list[Transaction] = field(default_factory=list)
     elections: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in PARTITIONS})
+    unclean_elections: dict[int, UncleanElection] = field(default_factory=dict)
     producer_ids: int = 7
 
     def __post_init__(self) -> None:
@@ -157,6 +178,18 @@ class Cluster:
     def leader_epoch(self, place: str, time: int) -> int:
         """The leader epoch of a partition at a time."""
         return 1 + sum(each <= time for each in self.elections[place])
+
+    def coordinator_log(self, number: int, until: int) -> list[Record]:
+        """The records of a coordinator partition as it was at a time."""
+        log, election = self.coordinators[number], self.unclean_elections.get(number)
+        if election and until <= election.time:
+            log = log[: election.first_lost] + election.lost
+        return [record for record in log if record.time < until]
+
+    def coordinator_epoch(self, number: int, record: Record) -> int:
+        """The leader epoch in which a record was written."""
+        election = self.unclean_elections.get(number)
+        return int(election is not None and record.time > election.time)
 
     def _play_id(self, who: Id, now: int, until: int) -> None:
         self._record(now, who, "empty")
@@ -279,10 +312,12 @@ class Cluster:
             if not before.startswith(MAY_FOLLOW[state.partition("_")[0]]):
                 return
             left[record.transactional_id] = state
+        election = UncleanElection(records[last - 1].time, first, records[first:last])
+        self.unclean_elections[number] = election
         self.coordinators[number] = records[:first] + records[last:]
-        for record in records[first:last]:
+        for record in election.lost:
             if record.owner:
-                record.owner.is_forgotten = True
+                record.owner.forgotten_at = election.time + 1
 
     def _data(self, time: int, who: Id, place: str, owner: Transaction | None) -> None:
         stamp = time + who.clock
@@ -304,10 +339,10 @@ class Cluster:
     ) -> None:
         timeout = ", timeout=none" if who.two_phase else ""
         header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.version}{timeout})"
-        places = f"[{','.join(owner.partitions)}]" if owner else ""
-        words = f"{header} {state}({told})@{self.clock('coordinator', time)}{places}"
+        others = f", {told}" if told else ""
         number = coordinator_partition(who.name, len(self.coordinators))
-        self.coordinators[number].append(Record(appended or time, who.name, state, words, owner))
+        said = self.clock("coordinator", time)
+        self.coordinators[number].append(Record(appended or time, who.name, state, header, others, said, owner))
 
     def clock(self, whose: str, time: int) -> str:
         """What a clock says at a time: that of the coordinators, or of the broker that leads a partition."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from tests.detection_cases import Case
-from tests.simulation.cluster import MINUTE, PARTITIONS, Cluster, Event, Fate, Record, open_events
+from tests.simulation.cluster import MINUTE, PARTITIONS, Cluster, Event, Fate, Record, Transaction, open_events
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 
@@ -21,15 +21,18 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 class Dump:
     """A dump: until when its copies were taken (true time), where the logs started then, and the words of the copies.
 
-    What retention had removed by then is nobody's to lose: no verdict decides it any more.
+    What retention had removed by then is nobody's to lose: no verdict decides it any more. `copied` and `recorded` are
+    what it or a dump before it holds.
     """
 
     cluster: Cluster
+    name: str
     logs_to: int
     coordinator_to: int
     is_compacted: bool
     case: Case
     copied: frozenset[Event]
+    recorded: frozenset[Record]
     starts: dict[str, int]
 
     @property
@@ -56,14 +59,18 @@ class Dump:
     def fate(self, event: Event) -> Fate:
         """What has become of a batch by the end of the dump, as far as anything in it can tell.
 
-        Of a commit that its coordinator lost in an unclean election, its COMMIT markers are the only trace.
+        Of a commit that its coordinator lost in an unclean election, its COMMIT markers are the only trace, and its
+        records in earlier dumps.
         """
-        if event.owner and event.owner.is_forgotten and not any(each.owner is event.owner for each in self._commits()):
+        owner = event.owner
+        if owner is None or (owner.is_forgotten(self.now) and not self._has_trace(owner)):
             return Fate.ORPHAN
-        return event.owner.fate(self.now) if event.owner else Fate.ORPHAN
+        return owner.fate(self.now)
 
-    def _commits(self) -> list[Event]:
-        return [event for event in self.copied if event.name == "commit"]
+    def _has_trace(self, owner: Transaction) -> bool:
+        markers = (each.owner for each in self.copied if each.name == "commit")
+        decided = (each.owner for each in self.recorded if each.state.startswith("prepare"))
+        return any(each is owner for each in (*markers, *decided))
 
 
 @dataclass
@@ -75,6 +82,7 @@ class Disks:
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTITIONS, 0))
     cleaned: dict[tuple[int, int], int] = field(default_factory=dict)
     copied: set[Event] = field(default_factory=set)
+    recorded: set[Record] = field(default_factory=set)
 
     def dump(self, cluster: Cluster, name: str, logs_to: int, coordinator_to: int) -> Dump:
         """A dump of that time."""
@@ -96,9 +104,18 @@ class Disks:
         }
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
-        case = Case(name, None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
-        is_compacted = any(self.cleaned.values())
-        return Dump(cluster, logs_to, seen_to, is_compacted, case, frozenset(self.copied), dict(self.starts))
+        case = Case(
+            f"seed {cluster.seed}", None, None, logs=logs, copied=copied, coordinators=stated, modified=modified
+        )
+        is_compacted, known = any(self.cleaned.values()), (frozenset(self.copied), frozenset(self.recorded))
+        return Dump(cluster, name, logs_to, seen_to, is_compacted, case, *known, dict(self.starts))
+
+    def coordinators_alone(self, cluster: Cluster, until: int) -> Case:
+        """What `txnlog archive` is given: the coordinators' logs of a time."""
+        logs = {f"{TRANSACTION_STATE}-{n}@2": words for n, words in self._coordinators(cluster, until, 2)}
+        times = {"2": (until / MINUTE, until / MINUTE)}
+        count, modified = len(cluster.coordinators), until / MINUTE
+        return Case(f"seed {cluster.seed}", None, None, logs=logs, copied=times, coordinators=count, modified=modified)
 
     def _one_in(self, count: int) -> bool:
         return self.dice.randrange(count) == 0
@@ -106,9 +123,11 @@ class Disks:
     def _coordinators(self, cluster: Cluster, until: int, broker: int) -> Iterator[tuple[int, str]]:
         """The copies of a broker, which has cleaned them for itself."""
         cleans = self._one_in(3)
-        for number, log in enumerate(cluster.coordinators):
-            records = [record for record in log if record.time < until]
+        for number in range(len(cluster.coordinators)):
+            records, election = cluster.coordinator_log(number, until), cluster.unclean_elections.get(number)
             before = self.cleaned.get((broker, number), 0)
+            if election and until > election.time:
+                before = min(before, election.first_lost)
             self.cleaned[broker, number] = (
                 self.dice.randint(before, len(records)) if cleans and before < len(records) else before
             )
@@ -116,7 +135,14 @@ class Disks:
             # The cleaner merges segments while they are copied: one that it has removed is in no copy.
             vanished = range(*sorted(self.dice.choices(range(cleaned_to + 1), k=2))) if self._one_in(6) else range(0)
             if len(cluster.coordinators) == 1 or not self._one_in(10):
-                yield number, " ".join(coordinator_words(records, cleaned_to, vanished))
+                there = list(left(records, cleaned_to, vanished))
+                self.recorded.update(record for _, record in there)
+                words = [
+                    f"skip({offset}) {record.words(cluster.coordinator_epoch(number, record))}"
+                    for offset, record in there
+                ]
+                words += [f"cleaned_to({cleaned_to})"] if cleaned_to else []
+                yield number, " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
 
     def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
@@ -165,8 +191,16 @@ class Disks:
         return sum(cluster.leader_epoch(place, event.time) < last for event in log)
 
 
-def dumps_of(seed: int) -> list[Dump]:
-    """A cluster of this seed and one or two dumps of it, one after the other."""
+@dataclass(frozen=True)
+class Series:
+    """What is read of a cluster, one after the other: dumps, and before each what the archive is given."""
+
+    dumps: list[Dump]
+    archived: list[list[Case]]
+
+
+def dumps_of(seed: int, archives: int = 0) -> Series:
+    """A cluster of this seed and one or two dumps of it, before each of them `archives` copies for the archive."""
     cluster, dice = Cluster(seed), random.Random(-seed - 1)
     cluster.play(2000 * MINUTE)
     # Half of them in the middle of something.
@@ -177,12 +211,17 @@ def dumps_of(seed: int) -> list[Dump]:
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
-    disks = Disks(dice)
-    return [disks.dump(cluster, f"seed {seed} dump {number}", *end) for number, end in enumerate(ends)]
+    disks, before, series = Disks(dice), 1, Series([], [])
+    for number, (logs_to, coordinator_to) in enumerate(ends):
+        moments = sorted(dice.randint(min(before, coordinator_to), coordinator_to) for _ in range(archives))
+        series.archived.append([disks.coordinators_alone(cluster, moment) for moment in moments])
+        series.dumps.append(disks.dump(cluster, f"seed {seed} dump {number}", logs_to, coordinator_to))
+        before = coordinator_to
+    return series
 
 
-def coordinator_words(records: list[Record], cleaned_to: int, vanished: Container[int] = ()) -> Iterator[str]:
-    """The words of a coordinator's log of which the cleaner has compacted what lies below an offset.
+def left(records: list[Record], cleaned_to: int, vanished: Container[int] = ()) -> Iterator[tuple[int, Record]]:
+    """What the cleaner has left of a coordinator's log, of which it compacted what lies below an offset.
 
     `vanished` are the offsets of a segment that the cleaner removed under the copy.
     """
@@ -193,10 +232,7 @@ def coordinator_words(records: list[Record], cleaned_to: int, vanished: Containe
         is_last = last_of.get(record.transactional_id) == offset
         # A tombstone goes as well, a day after it became the last of its key.
         if offset >= cleaned_to or (is_last and not (record.state == "tombstone" and offset + 3 < cleaned_to)):
-            yield f"skip({offset}) {record.words}"
-    if cleaned_to:
-        yield f"cleaned_to({cleaned_to})"
-    yield f"high_watermark({len(records)})"
+            yield offset, record
 
 
 def _snapshot(log: list[Event], base: int) -> Iterator[str]:

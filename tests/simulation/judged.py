@@ -1,25 +1,34 @@
 """Simulated clusters are dumped, judged, and the verdicts held against the truth.
 
 `python -m tests.simulation.judged --clusters 1000 --seed 7` prints how many hangs of each kind were decided, and each
-verdict that is wrong with the seed of its cluster; `--only SEED` tells that cluster's story.
+verdict that is wrong with the seed of its cluster; `--only SEED` tells that cluster's story. With `--archives 2` each
+dump is judged with tables to which `txnlog archive` has added two copies of the coordinators' logs before it.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.detection_cases import Sighting, detected
+from tests.detection_cases import Case, Sighting, by_cluster, facts
 from tests.quick_spark import QUICK
 from tests.simulation.cluster import MINUTE, PARTITIONS, TIMEOUT_MS, Fate
-from tests.simulation.dumps import Dump, dumps_of
+from tests.simulation.dumps import Dump, Series, dumps_of
+from txnlog.detection.conditions import Thresholds
+from txnlog.detection.pipeline import detect, shown_whole
+from txnlog.job.kept_records import keep_records
+from txnlog.job.stored_archive import StoredArchive
 from txnlog.spark.session import session
+from txnlog.spark.settle import settled_together
+from txnlog.tables.layout import Root
+from txnlog.tables.store import Store
 
 LATE_MS = 20 * MINUTE
 UNDECIDED, WAIT = "UNDETERMINED", "WAIT"
@@ -62,11 +71,12 @@ def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
 
 @dataclass
 class Outcome:
-    """What was wrong, and how many hangs of each kind and dump were decided."""
+    """What was wrong, how many hangs of each kind and dump were decided, and how many by a record of the archive."""
 
-    wrong: list[str]
-    decided: Counter[tuple[str, str]]
-    hangs: Counter[tuple[str, str]]
+    wrong: list[str] = field(default_factory=list)
+    decided: Counter[tuple[str, str]] = field(default_factory=Counter)
+    hangs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    by_archive: int = 0
 
     def shares(self) -> Iterable[str]:
         """A line for each kind of hang and of dump."""
@@ -75,27 +85,64 @@ class Outcome:
             yield f"{kind:22} {dump:24} {decided:6} of {of:6} decided ({decided / of:.0%})"
 
 
-def judged(spark: SparkSession, seeds: Iterable[int]) -> Outcome:
+@dataclass
+class Tables:
+    """What a run leaves to the next one: the open transactions of each cluster, and the archive if there is a store."""
+
+    spark: SparkSession
+    store: Store | None = None
+    seen: dict[str, tuple[Sighting, ...]] = field(default_factory=dict)
+
+    def archive(self, cases: list[Case]) -> None:
+        """What `txnlog archive` does with copies of the coordinators' logs."""
+        assert self.store
+        given, clusters = facts(self.spark, cases), [case.id for case in cases]
+        shown = shown_whole(given, Thresholds(), settled_together, None)
+        keep_records(self.store, clusters, given.transaction_states, shown.times, shown.whole_parts)
+
+    def judge(self, cases: list[Case]) -> dict[str, list[dict[str, Any]]]:
+        """What `txnlog detect` does: the open transactions of each case."""
+        clusters = [case.id for case in cases]
+        given = facts(self.spark, [replace(case, sightings=self.seen.get(case.id, ())) for case in cases])
+        if self.store:
+            archive = StoredArchive(self.store, clusters)
+            given = replace(given, archive=archive if archive.ranges else None)
+        found = detect(given, Thresholds(), settled_together)
+        rows = by_cluster(found.transactions, clusters)
+        if self.store:
+            keep_records(self.store, clusters, given.transaction_states, found.times, found.whole_parts)
+        self.seen |= {name: tuple(map(_sighting, of_case)) for name, of_case in rows.items()}
+        return rows
+
+
+def judged(spark: SparkSession, seeds: Iterable[int], archives: int = 0) -> Outcome:
     """Judge the dumps of each cluster, all first ones in one run of the detection, then all second ones."""
-    outcome = Outcome([], Counter(), Counter())
-    series = [dumps_of(seed) for seed in seeds]
-    seen: dict[int, tuple[Sighting, ...]] = {}
-    for number in range(max(len(dumps) for dumps in series)):
-        these = [dumps[number] for dumps in series if number < len(dumps)]
-        cases = {dump.case.id: replace(dump.case, sightings=seen.get(dump.cluster.seed, ())) for dump in these}
-        found = detected(spark, list(cases.values()))
-        for dump in these:
-            rows = found.rows[dump.case.id]
-            _judge(outcome, dump, rows)
-            seen[dump.cluster.seed] = tuple(_sighting(row) for row in rows)
+    outcome = Outcome()
+    series = [dumps_of(seed, archives) for seed in seeds]
+    with tempfile.TemporaryDirectory(prefix="txnlog-simulation-") as folder:
+        tables = Tables(spark, _new_store(spark, folder) if archives else None)
+        for number in range(max(len(each.dumps) for each in series)):
+            these = [each for each in series if number < len(each.dumps)]
+            for copies in range(archives):
+                tables.archive([each.archived[number][copies] for each in these])
+            rows = tables.judge([each.dumps[number].case for each in these])
+            for each in these:
+                _judge(outcome, each.dumps[number], rows[each.dumps[number].case.id])
     return outcome
+
+
+def _new_store(spark: SparkSession, folder: str) -> Store:
+    store = Store(spark, Root(folder))
+    store.ensure()
+    store.await_tables()
+    return store
 
 
 def _judge(outcome: Outcome, dump: Dump, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         for wrong in violations(dump, row):
             verdict = f"{row['topic']}-{row['partition']} {row['producer_id']} {row['cause']} {row['confidence']}"
-            outcome.wrong.append(f"{dump.case.id}: {verdict}: {wrong}")
+            outcome.wrong.append(f"{dump.name}: {verdict}: {wrong}")
         _count(outcome, dump, row)
 
 
@@ -111,26 +158,47 @@ def _count(outcome: Outcome, dump: Dump, row: dict[str, Any]) -> None:
         order = "coordinator copied last" if dump.coordinator_to > dump.logs_to else "coordinator copied first"
         key = (kind, "history compacted" if dump.is_compacted else order)
         outcome.hangs[key] += 1
-        outcome.decided[key] += row["action"] not in (UNDECIDED, WAIT)
+        is_decided = row["action"] not in (UNDECIDED, WAIT)
+        outcome.decided[key] += is_decided
+        outcome.by_archive += is_decided and _names_archive(row)
 
 
-def story(spark: SparkSession, seed: int) -> str:
+def _names_archive(row: dict[str, Any]) -> bool:
+    """Whether a record that the verdict may name was in an earlier dump only."""
+    records = (row["committed"], row["listing"] and row["listing"]["prepared"])
+    return any(record is not None and " of the dump of " in record["file"] for record in records)
+
+
+def story(spark: SparkSession, seed: int, archives: int) -> str:
     """The logs of one cluster in words, with the truth and the verdicts."""
-    lines, seen = [], ()
-    for dump in dumps_of(seed):
-        lines += [dump.case.id, f"copied {dict(dump.case.copied)}, {dump.case.coordinators} coordinators"]
-        lines += [f"{name:24} {line}" for name, line in dump.case.logs.items()]
-        for place in PARTITIONS:
-            for producer_id, events in dump.open(place).items():
-                fates = ", ".join(dump.fate(event).value for event in events)
-                lines.append(f"truth: {place} of {producer_id}: {fates}")
-        rows = detected(spark, [replace(dump.case, sightings=seen)]).rows[dump.case.id]
-        seen = tuple(_sighting(row) for row in rows)
-        for row in rows:
+    with tempfile.TemporaryDirectory(prefix="txnlog-simulation-") as folder:
+        tables = Tables(spark, _new_store(spark, folder) if archives else None)
+        return "\n".join(_told(tables, dumps_of(seed, archives)))
+
+
+def _told(tables: Tables, series: Series) -> Iterator[str]:
+    for archived, dump in zip(series.archived, series.dumps, strict=True):
+        for case in archived:
+            tables.archive([case])
+            yield f"archived {dict(case.copied)}"
+            yield from _logs(case)
+        yield f"{dump.name}, copied {dict(dump.case.copied)}, {dump.case.coordinators} coordinators"
+        yield from _logs(dump.case)
+        yield from _truth(dump)
+        for row in tables.judge([dump.case])[dump.case.id]:
             place = f"{row['topic']}-{row['partition']} of {row['producer_id']}"
-            lines.append(f"verdict: {place}: {row['cause']} {row['action']}: {row['reason']}")
-        lines += [f"wrong: {wrong}" for row in rows for wrong in violations(dump, row)]
-    return "\n".join(lines)
+            yield f"verdict: {place}: {row['cause']} {row['action']}: {row['reason']}"
+            yield from (f"wrong: {wrong}" for wrong in violations(dump, row))
+
+
+def _logs(case: Case) -> Iterator[str]:
+    return (f"{name:24} {line}" for name, line in case.logs.items())
+
+
+def _truth(dump: Dump) -> Iterator[str]:
+    for place in PARTITIONS:
+        for producer_id, events in dump.open(place).items():
+            yield f"truth: {place} of {producer_id}: {', '.join(dump.fate(event).value for event in events)}"
 
 
 def main() -> None:
@@ -138,19 +206,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clusters", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
+    parser.add_argument("--archives", type=int, default=0)
     parser.add_argument("--only", type=int)
     asked = parser.parse_args()
     spark = session("txnlog-simulation", **{**QUICK, "spark.sql.shuffle.partitions": 2})
     if asked.only is not None:
-        print(story(spark, asked.only))
+        print(story(spark, asked.only, asked.archives))
         return
-    total = Outcome([], Counter(), Counter())
+    total = Outcome()
     for start in range(asked.seed, asked.seed + asked.clusters, 1000):
-        group = judged(spark, range(start, min(start + 1000, asked.seed + asked.clusters)))
+        group = judged(spark, range(start, min(start + 1000, asked.seed + asked.clusters)), asked.archives)
         total.wrong += group.wrong
         total.decided += group.decided
         total.hangs += group.hangs
-    print("\n".join([f"{asked.clusters} clusters from seed {asked.seed}", *total.shares(), *total.wrong]))
+        total.by_archive += group.by_archive
+    told = f"{asked.clusters} clusters from seed {asked.seed}, {total.by_archive} hangs decided by the archive"
+    print("\n".join([told, *total.shares(), *total.wrong]))
     raise SystemExit(bool(total.wrong))
 
 

@@ -21,14 +21,15 @@ DECIDED = {
 
 @pytest.fixture(scope="module")
 def fixed_and_fresh(spark: SparkSession) -> tuple[Outcome, Outcome]:
-    print(f"fresh clusters: python -m tests.simulation.judged --clusters 150 --seed {FRESH}")
-    return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 150))
+    print(f"fresh clusters: python -m tests.simulation.judged --clusters 150 --archives 2 --seed {FRESH}")
+    return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 150), archives=2)
 
 
 def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
     fixed, fresh = fixed_and_fresh
     assert not fixed.wrong
     assert not fresh.wrong
+    assert fresh.by_archive
 
 
 def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
