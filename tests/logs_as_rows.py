@@ -140,6 +140,7 @@ class Log:
     def on_epochs(self, word: Word) -> None:
         first, last = int(word.what), int(next(iter(word.given)))
         file = self.file("leader_epoch_checkpoint", "", 0, first_offset=first, last_offset=last)
+        file["partition_leader_epoch"] = int(word.given["last"]) if "last" in word.given else None
         self.files[file["file"]] = file | {"base_offset": None}
 
     def on_high_watermark(self, word: Word) -> None:

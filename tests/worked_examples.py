@@ -55,8 +55,9 @@ EXAMPLES = (
     example(
         Cause.COORDINATOR_UNKNOWN,
         "All partitions of `__transaction_state` are in the dump (here there is one), and complete to their ends. The"
-        " only id in them has producer id 8.",
-        "data(0)@100",
+        " only id in them has producer id 8. A record of minute 50 shows that the topic was there before a marker of"
+        " minute 60, which comes before the data.",
+        "abort(0, of=9)@60 data(1)@100",
         "id(shop, of=8) empty@50",
     ),
     example(

@@ -107,9 +107,11 @@ CONDITIONS: dict[str, str] = {
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
     " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
-    # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start.
-    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms AND (last_end IS NOT NULL"
-    " OR log_start_offset = 0 OR bounded_by + clock_skew_ms < committed.timestamp)",
+    # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start
+    # or by the cleaner.
+    "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
+    " AND ((last_end IS NOT NULL OR log_start_offset = 0) AND NOT marker_may_be_cleaned"
+    " OR bounded_by + clock_skew_ms < committed.timestamp)",
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"

@@ -28,7 +28,8 @@ def coordinator_coverage(
     `copied_whole_from_offset` and `copied_whole_from`: the same without what earlier dumps showed.
     `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
-    below. `others_reach`: another copy has records from there on.
+    below. `others_reach`: another copy has records from there on. `earliest_record` (ms): when the first one that is
+    left was written.
     `coordinator_as_of` and `coordinator_copy_from` (ms): of a partition of which fewer brokers have a copy than of
     another, no later than its last record; of any other, no later than the first of its copies or its last record.
     """
@@ -48,6 +49,7 @@ def coordinator_coverage(
         "copies_disagree",
         "least(copy_from, proven_copy_from) AS coordinator_copy_from",
         "copy_to AS coordinator_copy_to",
+        "earliest_record",
         _time_of("whole_from_offset", "is_of_first_epoch", "if(is_archived, archived_since, first_time)")
         + " AS whole_from",
         _time_of("copied_whole_from_offset", "is_copied_of_first_epoch", "first_time") + " AS copied_whole_from",
@@ -77,8 +79,8 @@ def _with_proven_times(
             "greatest(if(NOT may_lack_leader, coordinator_since, NULL), latest) AS proven_copy_from",
             "greatest(if(NOT may_lack_leader, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
             # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
-            # epoch.
-            "first_time IS NULL OR coalesce(first_epoch = 0, false) AS is_copied_of_first_epoch",
+            # epoch. Of an empty log leader-epoch-checkpoint says it.
+            "coalesce(first_epoch, last_leader_epoch, 0) = 0 AS is_copied_of_first_epoch",
             "if(is_archived, archived_epoch = 0, is_copied_of_first_epoch) AS is_of_first_epoch",
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",
@@ -117,6 +119,7 @@ def _records(states: DataFrame, history: DataFrame) -> DataFrame:
         PLACE,
         "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
         f"max({WRITTEN}) AS latest_record",
+        f"min({WRITTEN}) AS earliest_record",
         f"min_by({WRITTEN}, offset) FILTER (WHERE {is_of_history}) AS first_time",
         f"min_by(coordinator_epoch, offset) FILTER (WHERE {is_of_history}) AS first_epoch",
     )

@@ -95,7 +95,9 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         "min(coordinator_as_of) AS all_coordinator_as_of",
         "bool_and(coordinator_as_of_is_plausible) AS all_coordinator_as_of_is_plausible",
         "min(coordinator_copy_from) AS all_coordinator_copy_from",
-        "if(count_if(whole_from IS NULL) = 0, max(whole_from), NULL) AS all_whole_from",
+        # Of a topic that is whole from its start a record says that it was there by then: it may have been made anew.
+        "if(count_if(whole_from IS NULL) = 0, if(max(whole_from) = 0, min(earliest_record), max(whole_from)), NULL)"
+        " AS all_whole_from",
         "bool_or(coordinator_is_text) AS all_coordinator_is_text",
         "bool_or(copies_disagree) AS all_copies_disagree",
         "sum(unexplained_commits) AS all_unexplained_commits",

@@ -17,7 +17,8 @@ ONE_OWNER = Proof(
 COORDINATOR_IS_CERTAIN = Proof(
     "coordinator_is_certain",
     "NOT coordinator_is_damaged",
-    "The copy of the id's coordinator partition reaches its high watermark, and nothing in it can hide a later record.",
+    "The copy of the id's coordinator partition reaches its high watermark, nothing in it can hide a later record, and"
+    " no other copy is of a topic that was deleted and made again.",
     "`TransactionStateManager`, replication-offset-checkpoint",
     "copy the partition of __transaction_state and replication-offset-checkpoint again",
     Cause.CORRUPT_INPUT,
@@ -25,7 +26,8 @@ COORDINATOR_IS_CERTAIN = Proof(
     " cut short, damaged or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files"
     " __transaction_state-',"
     " coordinator_partition, '/*.log'), concat('the copy of __transaction_state-', coordinator_partition,"
-    " ' is damaged, lacks its end, or has no replication-offset-checkpoint that proves its end'))",
+    " ' is damaged, lacks its end, has no replication-offset-checkpoint that proves its end, or another copy has a"
+    " different topic id'))",
 )
 COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
@@ -77,7 +79,8 @@ NOT_ENDED_SINCE = Proof(
     "item 41 of semantics.md",
     "dump again",
     Cause.SKEW,
-    "concat('the coordinator ended it at ', iso_ended, ', while or after this partition was copied: dump again')",
+    "concat('the coordinator ended it ', coalesce(concat('at ', iso_ended, ', '), ''),"
+    " 'while or after this partition was copied: dump again')",
 )
 NO_COMMIT = Proof(
     "no_commit_can_own_it",

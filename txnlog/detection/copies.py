@@ -21,11 +21,11 @@ IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
 # Something shows that the log reaches beyond the chosen copy.
 LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
-    " OR epochs_to > log_end_offset"
+    " OR epochs_to > log_end_offset OR are_of_several_logs"
 )
 # The chosen copy begins where the broker's log did when it was copied: no segment below it is missing.
 STARTS_WITH_LOG = (
-    "(first_base_offset = 0 OR epochs_from >= first_base_offset OR log_start_checkpoint >= first_base_offset)"
+    "(first_base_offset = 0 OR epochs_from = first_base_offset OR log_start_checkpoint >= first_base_offset)"
     " AND NOT lowest_base_offset < first_base_offset"
 )
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
@@ -82,10 +82,18 @@ def ranked_copies(copies: DataFrame) -> DataFrame:
         f"size(collect_set(broker) OVER ({_OF_PARTITION})) AS brokers",
         f"max(if(is_hidden_end, {NOTHING_FOLLOWS}, log_end_offset)) OVER ({_OF_PARTITION}) AS longest_log_end_offset",
         f"min(first_base_offset) OVER ({_OF_PARTITION}) AS lowest_base_offset",
+        f"coalesce(min(topic_id) OVER ({_OF_PARTITION}) <> max(topic_id) OVER ({_OF_PARTITION}), false)"
+        " AS are_of_several_topics",
+        f"max(struct(last_leader_epoch, epochs_to)) OVER ({_OF_PARTITION}) AS latest",
         f"max(if(is_text, last_leader_epoch, NULL)) OVER ({_OF_PARTITION}) AS text_epoch",
         f"lead(is_text) {_RANKED} AS next_is_text",
         f"lead(last_leader_epoch) {_RANKED} AS next_epoch",
         f"lead(log_end_offset) {_RANKED} AS next_log_end_offset",
+    ).selectExpr(
+        "* EXCEPT (are_of_several_topics, latest)",
+        # What one copy has in an earlier epoch, the latest leader has written anew.
+        "are_of_several_topics OR coalesce(bool_or(last_leader_epoch < latest.last_leader_epoch"
+        f" AND log_end_offset > latest.epochs_to) OVER ({_OF_PARTITION}), false) AS are_of_several_logs",
     )
 
 
@@ -144,7 +152,11 @@ _OF_FILES = (
     "count_if(kind = 'segment') AS segments",
     "min(base_offset) FILTER (WHERE kind = 'segment') AS first_base_offset",
     "max(coalesce(last_offset + 1, base_offset)) FILTER (WHERE kind = 'segment') AS log_end_offset",
-    "max(partition_leader_epoch) FILTER (WHERE kind = 'segment') AS last_leader_epoch",
+    # A leader enters its epoch before it appends anything (`Partition.makeLeader`).
+    (
+        "max(partition_leader_epoch) FILTER (WHERE kind = 'segment'"
+        " OR (kind = 'leader_epoch_checkpoint' AND problem IS NULL)) AS last_leader_epoch"
+    ),
     # Damage within a segment ends where the next one starts, if there is any: `least` alone would skip a null.
     # Segments that overlap damage one another. Only the newest one may end in a batch that was being written.
     (
@@ -159,6 +171,7 @@ _OF_FILES = (
     "coalesce(bool_or(is_text) FILTER (WHERE kind = 'segment'), false) AS is_text",
     "min(coalesce(base_offset, 0)) FILTER (WHERE kind = 'segment' AND complete_at IS NULL) AS unlisted_from",
     "max(topic_id) AS topic_id",
+    "max(broker_timestamp) FILTER (WHERE kind = 'segment') AS latest_broker_timestamp",
     # A broker keeps its epochs within the log: it moves the first one up to the log start
     # (`LeaderEpochFileCache.truncateFromStart`).
     "min(first_offset) FILTER (WHERE kind = 'leader_epoch_checkpoint' AND problem IS NULL) AS epochs_from",

@@ -64,6 +64,17 @@ NO_GAP = Proof(
     Cause.COVERAGE_GAP,
     "concat('offsets below ', gap_to, ' are missing and compaction does not explain it: is a segment missing?')",
 )
+ONE_LOG = Proof(
+    "copies_are_of_one_log",
+    "NOT coalesce(are_of_several_logs, false)",
+    "All copies of the partition are of one log: they have the same topic id, and none has an offset in an earlier"
+    " leader epoch than the chosen one's leader-epoch-checkpoint says.",
+    "partition.metadata (KIP-516), leader epochs (KIP-101)",
+    "leave out copies of a deleted topic, or of a broker that died",
+    Cause.COVERAGE_GAP,
+    "'copies of this partition are of different logs, by their topic ids or leader epochs: of a topic that was deleted"
+    " and made again, or of a broker that died before others wrote these offsets anew'",
+)
 REACHES_END = Proof(
     "copy_reaches_log_end",
     "NOT is_cut",

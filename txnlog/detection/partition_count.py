@@ -7,6 +7,8 @@ coordinators would be missing without a word.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
@@ -33,11 +35,12 @@ _GCD = (
 )
 
 
-def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) -> DataFrame:
+def partition_counts(states: DataFrame, copies: DataFrame, checkpoints: DataFrame, clusters: DataFrame) -> DataFrame:
     """`clusters`, with `partition_count` (int): the number that is stated, or the only one that the ids allow.
 
-    Null where it is neither. `possible_counts` are the numbers that the ids allow, `contradicting_ids` some ids that
-    a stated number (`stated_count`) would put into other partitions.
+    Null where it is neither, or where there is a partition beyond the stated number: in a copy, or in a broker's
+    checkpoint, which names those that were not copied, too. `possible_counts` are the numbers that the ids allow,
+    `contradicting_ids` some ids that a stated number (`stated_count`) would put into other partitions.
     """
     known = states.where("transactional_id IS NOT NULL AND problem IS NULL").selectExpr(*PLACE, "transactional_id")
     ids = with_hash(known.distinct()).join(clusters.selectExpr("cluster", "stated_count"), ["cluster"], "inner")
@@ -53,14 +56,15 @@ def partition_counts(states: DataFrame, copies: DataFrame, clusters: DataFrame) 
         "flatten(collect_list(multiples)) AS multiples",
         "slice(sort_array(collect_set(contradicting_id)), 1, 3) AS contradicting_ids",
     )
-    present = summed(copies.where(IS_COORDINATOR), ("cluster",), "max(partition) AS last_partition")
+    named = (each.where(IS_COORDINATOR).select("cluster", "partition") for each in (copies, checkpoints))
+    present = summed(reduce(DataFrame.unionByName, named), ("cluster",), "max(partition) AS last_partition")
     divisor = f"aggregate(multiples, 0L, (a, b) -> {_GCD.format(a='a', b='b')})"
     possible = (
         f"if(divisor > 0, filter(sequence(1, cast(least(divisor, {LARGEST}) AS int)),"
         " n -> divisor % n = 0 AND n > last_partition), NULL)"
     )
     proved = f"if(size(possible_counts) = 1 AND divisor <= {LARGEST}, possible_counts[0], NULL)"
-    stated = "if(size(contradicting_ids) > 0, NULL, stated_count)"
+    stated = "if(size(contradicting_ids) > 0 OR stated_count <= last_partition, NULL, stated_count)"
     return (
         clusters.join(found, ["cluster"], "left")
         .join(present, ["cluster"], "left")

@@ -87,7 +87,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     states = recorded_states(facts.transaction_states, taken)
     disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
     clusters, covered, opened, parts = settle(
-        partition_counts(states, copies, _clusters(facts.log_dirs)),
+        partition_counts(states, copies, facts.checkpoints, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
         open_transactions(sums, snapshots, copies),
         whole_parts(facts.transaction_states, of_coordinators.frame),

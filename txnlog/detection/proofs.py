@@ -28,6 +28,7 @@ from txnlog.detection.log_proofs import (
     NO_GAP,
     NOT_DAMAGED,
     NOT_IN_ABORTED_INDEX,
+    ONE_LOG,
     PRINTED_WHOLE,
     REACHES_END,
     START_IS_IN_COPY,
@@ -35,8 +36,8 @@ from txnlog.detection.log_proofs import (
 from txnlog.detection.proof import Proof
 
 OF_LOG = (
-    PRINTED_WHOLE, NOT_DAMAGED, AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, END_IS_READ, NO_GAP, REACHES_END,
-    NEWEST_FORM, HAS_RECORDS, ONE_OWNER, COORDINATOR_IS_CERTAIN,
+    PRINTED_WHOLE, NOT_DAMAGED, AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, END_IS_READ, NO_GAP, ONE_LOG,
+    REACHES_END, NEWEST_FORM, HAS_RECORDS, ONE_OWNER, COORDINATOR_IS_CERTAIN,
 )  # fmt: skip
 OF_AGE = (IS_LATE, ALL_COORDINATORS, COORDINATORS_ARE_CERTAIN, AS_OF_IS_PLAUSIBLE, COORDINATOR_IS_NEWER)
 # History comes late, so that it is named only where what comes before is proved.

@@ -33,7 +33,10 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
     And the proof that there are none.
 
     All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
-    copied since it began. Before that, data of an earlier transaction may have been on its way.
+    have all that was written before it began. Before that, data of an earlier transaction may have been on its way.
+    A high watermark says where the copy's log ended, and a broker's time in it up to when it has everything. So does
+    the time of the copy, if as many brokers have one as of any partition: else the leader's may be missing, and a
+    follower may have stopped to fetch long before.
     """
     began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
     listed = (
@@ -43,11 +46,16 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
         .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
     )
     is_whole = (
-        "log_end_offset IS NOT NULL AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
+        "high_watermark <= log_end_offset AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
         f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
     )
     here = [*PARTITION, "producer_id"]
-    whole = copies.selectExpr(*PARTITION, f"{is_whole} AS copy_is_whole", "least(copied_since, shown_since) AS seen_at")
+    copied_at = "if(brokers >= max(brokers) OVER (PARTITION BY cluster), least(copied_since, shown_since), NULL)"
+    whole = copies.selectExpr(
+        *PARTITION,
+        f"{is_whole} AS copy_is_whole",
+        f"greatest({copied_at}, latest_broker_timestamp) AS seen_at",
+    )
     unproved = (
         listed.join(whole, [*PARTITION], "left")
         .join(transactions.selectExpr(*here, "is_own_data"), here, "left")

@@ -51,10 +51,7 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
         records, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs"
     )
     # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
-    is_earlier = (
-        "NOT is_chosen AND whole_from < own_from AND certain_to > own_from AND own_end > own_from"
-        " AND NOT coalesce(topic_id <> own_topic_id, false)"
-    )
+    is_earlier = "NOT is_chosen AND whole_from < own_from AND certain_to > own_from AND own_end > own_from"
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
@@ -76,7 +73,6 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             f"bool_or(is_chosen) {_OF_PLACE} AS has_chosen",
             f"max(if(is_chosen, whole_from, NULL)) {_OF_PLACE} AS own_from",
             f"max(if(is_chosen, log_end_offset, NULL)) {_OF_PLACE} AS own_end",
-            f"max(if(is_chosen, topic_id, NULL)) {_OF_PLACE} AS own_topic_id",
             f"max(if(is_chosen OR is_text, NULL, log_end_offset)) {_OF_PLACE} AS others_end",
         )
         .selectExpr("*", f"min(if({is_earlier}, struct(whole_from, broker, log_dir), NULL)) {_OF_PLACE} AS other")

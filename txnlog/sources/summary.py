@@ -110,6 +110,8 @@ def summed_up(
             found = controls(piece, np.flatnonzero(piece.headers.is_control))
             _add_run(summary, piece, base_offset)
             _add_broker_time(summary, piece, written_by_brokers)
+            if written_by_brokers:
+                _add_holes(summary, piece)
             _add_control(summary, piece, found)
             yield piece, found
         else:
@@ -156,6 +158,15 @@ def _add_broker_time(summary: SegmentSummary, run: Run, written_by_brokers: bool
     headers = run.headers
     by_broker = headers.is_control | (headers["attributes"] & wire.LOG_APPEND_TIME != 0) | written_by_brokers
     summary.add_broker_times(headers["max_timestamp"][by_broker])
+
+
+def _add_holes(summary: SegmentSummary, run: Run) -> None:
+    """Add batches that lack some of their records: the cleaner writes what is left of a batch (`LogCleaner`)."""
+    headers = run.headers
+    has_holes = headers["record_count"] <= headers["last_offset_delta"]
+    if has_holes.any():
+        last = (headers["base_offset"] + headers["last_offset_delta"])[has_holes]
+        summary.gap_up_to(int(last.max()) + 1)
 
 
 def _add_control(summary: SegmentSummary, run: Run, found: Controls) -> None:

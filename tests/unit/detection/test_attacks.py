@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.detection_cases import Case, Found
@@ -24,6 +26,13 @@ TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
 def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
     return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
+
+
+def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {}) -> Case:
+    """An Ongoing transaction that lists orders-0, where its data is, and payments-0, where an earlier one committed."""
+    coordinator = "empty@50 ongoing@99[payments-0] prepare_commit@101 complete@101 ongoing@199[orders-0,payments-0]"
+    logs = {"payments-0@1": payments, **logs}
+    return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs)
 
 
 CASES = [
@@ -165,7 +174,7 @@ CASES = [
            logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90"}),
     attack(18, "the other copy is of the topic before it was recreated", "abort(0, of=8)@70 data(1)@100",
            "topic(new) skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95",
-           "HISTORY_COMPACTED UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
+           "CORRUPT_INPUT UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
                                                    " ongoing@80[payments-0] prepare_abort@90 complete@90"}),
     # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
     attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
@@ -196,7 +205,7 @@ CASES = [
     attack(19, "its leader's copy is missing, and it is empty", "data(0)@100 plain(1)@100 abort(2, of=8)@101", None,
            "SKEW UNDETERMINED", coordinators=2, logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": ""}),
     attack(19, "its leader's copy is missing, and its last record is later than the data",
-           "data(0)@100 abort(1, of=8)@101", None, "COORDINATOR_UNKNOWN ABORT", coordinators=2,
+           "abort(0, of=8)@60 data(1)@100 abort(2, of=8)@101", None, "COORDINATOR_UNKNOWN ABORT", coordinators=2,
            logs=LAGGING | {f"{TRANSACTION_STATE}-1@2": "id(x1, of=8) empty@50 empty(epoch=1)@200"}),
     attack(19, "Ongoing in a copy that may have fallen behind before its timeout", "data(0)@100 abort(1, of=8)@101", None,
            "ONGOING WAIT", coordinators=2,
@@ -336,7 +345,7 @@ CASES = [
     attack(16, "a marker that is stamped 33 hours ahead", "abort(0, of=8)@2980 data(1)@100 abort(2, of=8)@101", "empty@50",
            "SKEW UNDETERMINED"),
     # 17: a listing made before the copy says when the end of a quiet partition was there.
-    attack(17, "no id is known and nothing follows, but it was listed", "data(0)@100 listed@101", None,
+    attack(17, "no id is known and nothing follows, but it was listed", "abort(0, of=8)@60 data(1)@100 listed@101", None,
            "COORDINATOR_UNKNOWN ABORT", logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
     attack(17, "listed after the coordinator was copied", "data(0)@100 listed@997", None, "SKEW UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
@@ -359,6 +368,34 @@ CASES = [
            COMMITTED, "SKEW UNDETERMINED"),
     attack(2, "the cleaner may have taken markers, of data before the commit it has not", "plain(0)@50 data(9)@100 cleaned_to(9)",
            COMMITTED, "MARKER_LOST_COMMIT KEEP"),
+    # 21: other partitions of the coordinator's transaction, in which nothing is open as far as their copies show.
+    elsewhere("its high watermark says that nothing more is there", "plain(0)@50", "STUCK_ONGOING FENCE"),
+    elsewhere("its last segment may be missing", "plain(0)@50 no_checkpoint", "COVERAGE_GAP UNDETERMINED"),
+    elsewhere("its leader may be missing", "plain(0)@50", "COVERAGE_GAP UNDETERMINED", {"refunds-0@2": "", "refunds-0@1": ""}),
+    elsewhere("its leader may be missing, but its copy reaches far enough", "plain(0)@50 abort(1, of=8)@200",
+              "STUCK_ONGOING FENCE", {"refunds-0@2": "", "refunds-0@1": ""}),
+    elsewhere("a leader that died has a marker which the new one lacks", "plain(0)@50 data(1)@100 epochs(0, 2, last=6)",
+              "COVERAGE_GAP UNDETERMINED", {"payments-0@2": "plain(0)@50 data(1)@100 commit(2)@101"}),
+    elsewhere("a copy of the topic before it was recreated", "plain(0)@50 data(1)@100 topic(new)", "COVERAGE_GAP UNDETERMINED",
+              {"payments-0@2": "plain(0, leader=9)@50 plain(1, leader=9) plain(2, leader=9) topic(old)"}),
+    elsewhere("the same, of a broker that wrote no topic ids", "plain(0)@50 data(1)@100",
+              "COVERAGE_GAP UNDETERMINED", {"payments-0@2": "plain(0, leader=9)@50 plain(1, leader=9) plain(2, leader=9)"
+                                                            " epochs(0, 0, last=9)"}),
+    elsewhere("its first segment is missing, and the oldest messages had no leader epoch", "segment(5) plain(5)@50"
+              " segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
+    # 22: __transaction_state itself is not what it was.
+    attack(22, "it was made anew after the data", "abort(0, of=9)@60 data(1)@100", "id(shop, of=99) empty@500",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(22, "it was made anew after the data, and another partition is empty", "abort(0, of=9)@60 data(1)@100",
+           "id(shop, of=99) empty@500", "HISTORY_COMPACTED UNDETERMINED", coordinators=2,
+           logs={f"{TRANSACTION_STATE}-1@1": ""}),
+    attack(22, "it has no record at all", "abort(0, of=9)@60 data(1)@100", "", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(22, "a partition lost its disk, and its empty log was elected", "abort(0, of=9)@60 data(1)@100",
+           "id(shop, of=99) empty@50", "HISTORY_COMPACTED UNDETERMINED", coordinators=2,
+           logs={f"{TRANSACTION_STATE}-1@1": "epochs(0, 0, last=7)"}),
+    attack(22, "a leader that died has records which the new one lacks", "data(0)@100 abort(1, of=8)@200",
+           f"{LISTED} epochs(0, 2, last=6)", "CORRUPT_INPUT UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"}),
 ]  # fmt: skip
 
 

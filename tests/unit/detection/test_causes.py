@@ -65,10 +65,10 @@ SAID = [
     Case("the id has another producer id now", "data(0)@100", "id(app) empty@50 id(app, of=9) empty(previous=7)@200",
          want="EPOCH_MISMATCH ABORT HIGH"),
     # Nobody knows it.
-    Case("no coordinator knows the producer id", "data(0)@100", want="COORDINATOR_UNKNOWN ABORT HIGH"),
+    Case("no coordinator knows the producer id", "abort(0, of=9)@60 data(1)@100", "id(shop, of=8) empty@50", want="COORDINATOR_UNKNOWN ABORT HIGH"),
     Case(
         "no coordinator of several knows the producer id",
-        "data(0)@100",
+        "abort(0, of=9)@60 data(1)@100",
         "id(shop, of=8) empty@50",
         coordinators=2,
         logs={f"{TRANSACTION_STATE}-1@1": ""},

@@ -69,7 +69,8 @@ KNOWN = [
     ),
     Case(
         "37: an earlier run remembers the id",
-        "data(0)@100",
+        "abort(0, of=9)@60 data(1)@100",
+        "id(shop, of=8) empty@50",
         remembered="app",
         want={"transactional_id": None, "remembered_id": "app", "cause": "COORDINATOR_UNKNOWN"},
     ),

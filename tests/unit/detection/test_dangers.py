@@ -98,9 +98,7 @@ LOST = [
 def elsewhere(says: str, orders: str, coordinator: str, copied: tuple[float, float | None], want: str) -> Case:
     """The coordinator on a broker of its own, which was copied at another time."""
     logs = {f"{TRANSACTION_STATE}-0@2": coordinator}
-    return Case(
-        f"skew: {says}", orders, None, logs=logs, copied={"2": copied}, modified_on={"2": copied[0]}, want=want
-    )
+    return Case(f"skew: {says}", orders, None, logs=logs, copied={"2": copied}, modified_on={"2": copied[0]}, want=want)
 
 
 SKEW = [
@@ -137,6 +135,7 @@ def partition(says: str, orders: str, want: str, **more: str) -> Case:
     return Case(
         f"partition: {says}",
         orders,
+        OF_ANOTHER,
         logs={f"orders-0@{place[-1]}": log for place, log in more.items()},
         want=want,
     )
@@ -149,22 +148,22 @@ PARTITIONS = [
     partition("22: damage before its last own marker", "plain(0, damaged) data(1)@60 abort(2)@61 data(3)@100",
               "COORDINATOR_UNKNOWN ABORT"),
     partition("22: damage at the end", "data(0)@60 abort(1)@61 data(2)@100 damage(end)", CORRUPT),
-    partition("22: damage before a snapshot that shows the same start", "plain(0, damaged) data(1)@100 snapshot(2, open=1)",
-              ABORT),
+    partition("22: damage before a snapshot that shows the same start", "abort(0, of=8)@60 plain(1, damaged) data(2)@100"
+              " snapshot(3, open=2)", ABORT),
     partition("22: damage behind a snapshot that shows the same start", "data(0)@100 snapshot(1, open=0) plain(1, damaged)",
               CORRUPT),
     partition("22: cut short in a batch of its producer", "data(0)@100 tail(7)", CORRUPT),
-    partition("22: cut short in a batch of another producer", "data(0)@100 tail(8)", ABORT),
+    partition("22: cut short in a batch of another producer", "abort(0, of=8)@60 data(1)@100 tail(8)", ABORT),
     partition("22: cut short in the middle of the log", "data(0)@100 tail(8) segment(1) plain(1)", CORRUPT),
     partition("17: segments that overlap", "data(0)@100 plain(1) segment(1) plain(1)", CORRUPT),
     partition("offsets are missing behind its start", "data(0)@100 plain(5)", GAP),
     partition("offsets are missing behind its start, where compaction never comes", "data(0)@100 plain(5) cleaned_to(6)", GAP),
     partition("a segment is missing behind its start", "data(0)@100 segment(5) plain(5)", GAP),
     partition("offsets are missing before its start", "plain(0) data(5)@100", GAP),
-    partition("offsets are missing before its start, and were cleaned", "plain(0) data(5)@100 cleaned_to(5)", ABORT),
+    partition("offsets are missing before its start, and were cleaned", "abort(0, of=8)@60 data(5)@100 cleaned_to(5)", ABORT),
     partition("23: a segment is named below its first batch, and nothing explains it", "plain(0..2) segment(3) data(5)@100", GAP),
     partition("23: a segment is named below its first batch, what lay between was cleaned",
-              "plain(0..2) segment(3) data(5)@100 cleaned_to(5)", ABORT),
+              "plain(0..1) abort(2, of=8)@60 segment(3) data(5)@100 cleaned_to(5)", ABORT),
     partition("offsets are missing before its start, and before its last own marker",
               "plain(0) data(5)@60 abort(6)@61 data(7)@100", ABORT),
     partition("the high watermark lies above the log's end", "data(0)@100 high_watermark(2)", GAP),
@@ -230,10 +229,10 @@ CLOCKS = [
     clock("event time with a marker behind it that came minutes ago",
           "abort(0, of=8)@900 data(1)@100 abort(2, of=8)@990", "empty@50", "SKEW UNDETERMINED"),
     clock("no timestamp and nothing to bound its age", "data(0)@none", "", "SKEW UNDETERMINED"),
-    clock("no timestamp, but a marker behind it", "data(0)@none abort(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
+    clock("no timestamp, but a marker behind it", "abort(0, of=8)@60 data(1)@none abort(2, of=8)@100", OF_ANOTHER, "COORDINATOR_UNKNOWN ABORT"),
     clock("no timestamp, but a marker minutes before", "abort(0, of=8)@990 data(1)@none", "", "TOO_YOUNG WAIT"),
     clock("a time in the future and nothing to bound its age", "data(0)@5000", "", "SKEW UNDETERMINED"),
-    clock("a time in the future, but a marker behind it", "data(0)@5000 abort(1, of=8)@100", "", "COORDINATOR_UNKNOWN ABORT"),
+    clock("a time in the future, but a marker behind it", "abort(0, of=8)@60 data(1)@5000 abort(2, of=8)@100", OF_ANOTHER, "COORDINATOR_UNKNOWN ABORT"),
     clock("a time that no calendar has", "data(0)@9000000000", "", "SKEW UNDETERMINED"),
     clock("no timestamp, and the history before the marker before it is compacted", "abort(0, of=8)@100 data(1)@none"
           " abort(2, of=8)@600", f"{OF_ANOTHER} skip(50) id(app) complete_commit@500 cleaned_to(50)",

@@ -41,13 +41,18 @@ HASHES = {
 }
 
 
-def counted(spark: SparkSession, real: int, stated: int | None, ids: list[str], extra: int = 0) -> dict[str, Any]:
-    """The row of a cluster whose ids lie where `real` partitions put them."""
+def counted(
+    spark: SparkSession, real: int, stated: int | None, ids: list[str], extra: int = 0, named: int = 0
+) -> dict[str, Any]:
+    """The row of a cluster whose ids lie where `real` partitions put them; a checkpoint has partition `named`."""
     states = [("c", coordinator_partition(each, real) + extra, each, None) for each in ids]
     copies = [("c", "__transaction_state", number) for number in range(real)]
     clusters = spark.createDataFrame([("c", stated)], "cluster string, stated_count int")
-    frame = spark.createDataFrame(copies, "cluster string, topic string, partition int")
-    return partition_counts(spark.createDataFrame(states, STATES), frame, clusters).collect()[0].asDict()
+    columns = "cluster string, topic string, partition int"
+    frame, checkpoints = (
+        spark.createDataFrame(rows, columns) for rows in (copies, [("c", "__transaction_state", named)])
+    )
+    return partition_counts(spark.createDataFrame(states, STATES), frame, checkpoints, clusters).collect()[0].asDict()
 
 
 def test_an_id_is_hashed_as_java_does(spark: SparkSession) -> None:
@@ -65,6 +70,10 @@ def test_the_ids_prove_it(spark: SparkSession, real: int) -> None:
 
 def test_a_number_that_the_ids_allow_is_believed(spark: SparkSession) -> None:
     assert counted(spark, 50, 50, ["app"])["partition_count"] == 50
+
+
+def test_a_number_that_a_checkpoint_exceeds_is_not_believed(spark: SparkSession) -> None:
+    assert counted(spark, 1, 1, ["app"], named=1)["partition_count"] is None
 
 
 def test_few_ids_prove_nothing(spark: SparkSession) -> None:

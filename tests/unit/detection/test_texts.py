@@ -19,7 +19,7 @@ COMMITTED = "empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"
 VERDICTS = [
     Case("text: whole, as far as a text can be", "text data(0)@100", "empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
     Case("text: of the coordinator alone", "data(0)@100", "text empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
-    Case("text: of a coordinator that knows nobody", "data(0)@100", "text", want=("COORDINATOR_UNKNOWN ABORT MEDIUM", "")),
+    Case("text: of a coordinator that knows nobody", "abort(0, of=9)@60 data(1)@100", "text id(shop, of=8) empty@50", want=("COORDINATOR_UNKNOWN ABORT MEDIUM", "")),
     Case("text: committed data is kept", "text data(0)@100", COMMITTED, want=("MARKER_LOST_COMMIT KEEP MEDIUM", "")),
     Case("text: young", "text data(0)@995", "empty@50", want=("TOO_YOUNG WAIT MEDIUM", "")),
     Case("text: cut short", "text data(0)@100 damage(end)", "empty@50",

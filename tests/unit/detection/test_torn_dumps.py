@@ -81,7 +81,7 @@ CASES = [
          coordinators=2, want="COVERAGE_GAP UNDETERMINED"),
     Case("coordinators missing: that of an id which an earlier dump named", "data(0)@100", "id(shop, of=99) empty@10",
          coordinators=2, remembered="app", want="COVERAGE_GAP UNDETERMINED"),
-    Case("coordinators missing: none, and no coordinator knows the producer id", "data(0)@100", "id(shop, of=99) empty@10",
+    Case("coordinators missing: none, and no coordinator knows the producer id", "abort(0, of=9)@60 data(1)@100", "id(shop, of=99) empty@10",
          want="COORDINATOR_UNKNOWN ABORT"),
     Case("coordinators missing: the start of the one that has the id", "data(0)@100", "segment(50) empty(epoch=2)@500",
          want="HISTORY_COMPACTED UNDETERMINED"),

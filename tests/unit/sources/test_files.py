@@ -84,6 +84,23 @@ def test_a_gap_between_offsets_is_known_by_the_batch_behind_it(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("partition", "deltas", "gap_to"),
+    [
+        pytest.param("__transaction_state-0", [], 8, id="emptied"),
+        pytest.param("__transaction_state-0", [1], 8, id="some are left"),
+        pytest.param("__transaction_state-0", [0, 1, 2], None, id="whole"),
+        pytest.param("orders-0", [1], None, id="of a producer"),
+    ],
+)
+def test_what_the_cleaner_left_of_a_coordinators_batch_has_a_gap(
+    tmp_path: Path, partition: str, deltas: list[int], gap_to: int | None
+) -> None:
+    one, left = [record(b"x", b"k")], [record(b"x", b"k", delta) for delta in deltas]
+    content = batch(4, one) + batch(5, left, last_offset_delta=2) + batch(8, one)
+    assert row_of(tmp_path, content, partition, base_offset=4)["gap_to"] == gap_to
+
+
+@pytest.mark.parametrize(
     ("offsets", "damaged_to"),
     [
         pytest.param([3, 9, 4, 5], 11, id="an offset that goes back"),
