@@ -30,8 +30,9 @@ def coordinator_coverage(
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
     below. `others_reach`: another copy has records from there on. `earliest_record` (ms): when the first one that is
     left was written.
-    `coordinator_as_of` and `coordinator_copy_from` (ms): of a partition of which fewer brokers have a copy than of
-    another, no later than its last record; of any other, no later than the first of its copies or its last record.
+    `coordinator_as_of` and `coordinator_copy_from` (ms): of a text, and of a partition of which fewer brokers have a
+    copy than of another, no later than its last record; of any other, no later than the first of its copies or its last
+    record.
     """
     history = _history(taken)
     return _with_proven_times(copies, _records(states, history), history, disagreeing, times).selectExpr(
@@ -63,6 +64,8 @@ def _time_of(offset: str, is_of_first_epoch: str, first_time: str) -> str:
 def _with_proven_times(
     copies: DataFrame, records: DataFrame, history: DataFrame, disagreeing: DataFrame, times: DataFrame
 ) -> DataFrame:
+    # When a text was printed only its records tell: it may lie beside segments that were copied a day later.
+    is_dated = "NOT may_lack_leader AND NOT coalesce(is_text, false)"
     return (
         _readable_copies(copies)
         .join(records, [*PLACE], "left")
@@ -76,8 +79,8 @@ def _with_proven_times(
             f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",
-            "greatest(if(NOT may_lack_leader, coordinator_since, NULL), latest) AS proven_copy_from",
-            "greatest(if(NOT may_lack_leader, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
+            f"greatest(if({is_dated}, coordinator_since, NULL), latest) AS proven_copy_from",
+            f"greatest(if({is_dated}, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
             # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
             # epoch. Of an empty log leader-epoch-checkpoint says it.
             "coalesce(first_epoch, last_leader_epoch, 0) = 0 AS is_copied_of_first_epoch",

@@ -117,7 +117,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     read = facts.batches(_of_own_data(unread.rows, proved.rows))
     judged = (
         proved.frame.transform(with_counted_commits, read, readable, skew_ms)
-        .transform(with_unproved, copies)
+        .transform(with_unproved, copies, facts.sightings)
         .transform(with_verdicts, thresholds)
     )
     (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))

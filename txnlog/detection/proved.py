@@ -27,7 +27,7 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
 
 
-def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
+def with_unproved(transactions: DataFrame, copies: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
     And the proof that there are none.
@@ -36,7 +36,7 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
     have all that was written before it began. Before that, data of an earlier transaction may have been on its way.
     A high watermark says where the copy's log ended, and a broker's time in it up to when it has everything. So does
     the time of the copy, if as many brokers have one as of any partition: else the leader's may be missing, and a
-    follower may have stopped to fetch long before.
+    follower may have stopped to fetch long before. What an earlier dump showed beyond the end of the copy is not in it.
     """
     began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
     listed = (
@@ -60,7 +60,11 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
         listed.join(whole, [*PARTITION], "left")
         .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
         .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
+        .selectExpr("cluster", "producer_id", "topic", "partition")
     )
+    if sightings is not None:
+        beyond = listed.join(_seen_beyond(sightings, copies, here), here, "left_semi")
+        unproved = unproved.unionByName(beyond.selectExpr(*unproved.columns))
     found = summed(
         unproved,
         ("cluster", "producer_id"),
@@ -72,3 +76,17 @@ def with_unproved(transactions: DataFrame, copies: DataFrame) -> DataFrame:
         " AS unproved_partitions",
         f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean) AS {TRANSACTION_IS_WHOLE.name}",
     )
+
+
+def _seen_beyond(sightings: DataFrame, copies: DataFrame, here: list[str]) -> DataFrame:
+    """Where (`here`) earlier dumps showed something of a producer id beyond the end of a copy that was made later."""
+    ends = copies.selectExpr(*PARTITION, "log_end_offset", "copied_since", "topic_id AS own_topic_id")
+    beyond = (
+        sightings.select(*here, "start_offset", "seen_until", "topic_id")
+        .join(ends, [*PARTITION], "inner")
+        .where(
+            "start_offset >= log_end_offset AND seen_until < copied_since"
+            " AND NOT coalesce(topic_id <> own_topic_id, false)"
+        )
+    )
+    return beyond.select(*here).distinct()

@@ -29,6 +29,8 @@ ARCHIVE = "(archive)"
 OF_ARCHIVE = {
     "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
 }  # fmt: skip
+# Tells the records of two logs at one offset apart.
+CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state, last_update_timestamp)"
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
 
 
@@ -201,13 +203,16 @@ def last_elsewhere(records: DataFrame, ids: DataFrame) -> DataFrame:
 def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
     """The coordinator partitions of which two copies differ: (cluster, partition).
 
-    Records at one offset were written by coordinators of different epochs. High watermarks do not matter: that of a
-    broker that died is some seconds old, and what it had above was perhaps acknowledged.
+    Records at one offset were written by coordinators of different epochs, or are not the same: a broker was restored
+    from a backup, and its epochs were given out once more. High watermarks do not matter: that of a broker that died is
+    some seconds old, and what it had above was perhaps acknowledged.
     """
     raw = copies.where("NOT is_text")
     of_offsets = summed(
-        states.where("problem IS NULL").join(raw, [*PLACE, *OF_COPY], "left_semi"),
+        states.where("problem IS NULL")
+        .join(raw, [*PLACE, *OF_COPY], "left_semi")
+        .selectExpr("*", f"{CONTENT} AS content"),
         (*PLACE, "offset"),
-        "min(coordinator_epoch) <> max(coordinator_epoch) AS differs",
+        "min(coordinator_epoch) <> max(coordinator_epoch) OR min(content) <> max(content) AS differs",
     )
     return summed(of_offsets.where("differs"), PLACE, "true AS copies_disagree")

@@ -28,11 +28,11 @@ def attack(number: int, says: str, orders: str, coordinator: str | None, want: s
     return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
 
 
-def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {}) -> Case:
+def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {}, **more: object) -> Case:
     """An Ongoing transaction that lists orders-0, where its data is, and payments-0, where an earlier one committed."""
     coordinator = "empty@50 ongoing@99[payments-0] prepare_commit@101 complete@101 ongoing@199[orders-0,payments-0]"
     logs = {"payments-0@1": payments, **logs}
-    return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs)
+    return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs, **more)
 
 
 CASES = [
@@ -383,6 +383,10 @@ CASES = [
                                                             " epochs(0, 0, last=9)"}),
     elsewhere("its first segment is missing, and the oldest messages had no leader epoch", "segment(5) plain(5)@50"
               " segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
+    elsewhere("an earlier dump showed more than its copy has", "plain(0)@50", "COVERAGE_GAP UNDETERMINED",
+              sightings=(("payments", 0, 7, 1, 1, 100, instant("500"), instant("501"), None, "KEEP", "said so", "HIGH", 1, 0),)),
+    elsewhere("an earlier dump showed what its copy has", "plain(0)@50 data(1)@100 commit(2)@101", "STUCK_ONGOING FENCE",
+              sightings=(("payments", 0, 7, 1, 1, 100, instant("100"), instant("100"), None, "WAIT", "said so", "HIGH", 1, 0),)),
     # 22: __transaction_state itself is not what it was.
     attack(22, "it was made anew after the data", "abort(0, of=9)@60 data(1)@100", "id(shop, of=99) empty@500",
            "HISTORY_COMPACTED UNDETERMINED"),
@@ -393,6 +397,12 @@ CASES = [
     attack(22, "a partition lost its disk, and its empty log was elected", "abort(0, of=9)@60 data(1)@100",
            "id(shop, of=99) empty@50", "HISTORY_COMPACTED UNDETERMINED", coordinators=2,
            logs={f"{TRANSACTION_STATE}-1@1": "epochs(0, 0, last=7)"}),
+    attack(22, "one broker was restored from a backup and gave out an epoch once more", "data(0)@100 abort(1, of=8)@200",
+           "id(app) empty@50 id(shop, of=99) empty@150 empty@160",
+           "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_commit@101"}),
+    attack(22, "it was printed a day before the rest was copied", "data(0)@100 abort(1, of=8)@200", "text empty@50",
+           "SKEW UNDETERMINED"),
     attack(22, "a leader that died has records which the new one lacks", "data(0)@100 abort(1, of=8)@200",
            f"{LISTED} epochs(0, 2, last=6)", "CORRUPT_INPUT UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"}),

@@ -18,8 +18,9 @@ COMMITTED = "empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"
 
 VERDICTS = [
     Case("text: whole, as far as a text can be", "text data(0)@100", "empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
-    Case("text: of the coordinator alone", "data(0)@100", "text empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
-    Case("text: of a coordinator that knows nobody", "abort(0, of=9)@60 data(1)@100", "text id(shop, of=8) empty@50", want=("COORDINATOR_UNKNOWN ABORT MEDIUM", "")),
+    Case("text: of the coordinator alone", "data(0)@100 abort(1, of=9)@150", "text empty@50 id(shop, of=8) empty@200", want=("NEVER_ADDED ABORT MEDIUM", "")),
+    Case("text: of a coordinator that knows nobody", "abort(0, of=9)@60 data(1)@100 abort(2, of=9)@150",
+         "text id(shop, of=8) empty@50 empty(epoch=1)@200", want=("COORDINATOR_UNKNOWN ABORT MEDIUM", "")),
     Case("text: committed data is kept", "text data(0)@100", COMMITTED, want=("MARKER_LOST_COMMIT KEEP MEDIUM", "")),
     Case("text: young", "text data(0)@995", "empty@50", want=("TOO_YOUNG WAIT MEDIUM", "")),
     Case("text: cut short", "text data(0)@100 damage(end)", "empty@50",
@@ -37,7 +38,8 @@ VERDICTS = [
          want=("MARKER_LOST_COMMIT KEEP MEDIUM", "")),
     Case("text: such a marker of another producer says nothing", "text data(0)@100 unprinted(1, of=8)@101", "empty@50",
          want=("NEVER_ADDED ABORT MEDIUM", "")),
-    Case("text: ongoing by its last update, which is later than its start", "data(0)@100", "text empty@50 ongoing@99[orders-0]",
+    Case("text: ongoing by its last update, which is later than its start", "data(0)@100 abort(1, of=9)@150",
+         "text empty@50 ongoing@99[orders-0] id(shop, of=8) empty@200",
          want=("STUCK_ONGOING FENCE MEDIUM", "")),
     Case("text: ongoing, and updated within its timeout", "data(0)@100", "text empty@50 ongoing@99[orders-0] ongoing@999",
          want=("ONGOING WAIT MEDIUM", "")),
