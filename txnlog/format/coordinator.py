@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 from txnlog.errors import FormatError
-from txnlog.format.record import unsigned_varint
+from txnlog.format.byte_reader import ByteReader
 
 TRANSACTION_STATE = "__transaction_state"
 # The stored timeout of a transaction in two phases, which has none (KIP-939).
@@ -60,7 +60,7 @@ def transactional_id_of_key(key: bytes | None) -> str | None:
     (version,) = _INT16.unpack_from(key)
     if version != 0:
         return None
-    reader = _Reader(key, _INT16.size)
+    reader = ByteReader(key, _INT16.size)
     transactional_id = reader.text(reader.number(_INT16))
     reader.must_end()
     return transactional_id
@@ -68,7 +68,7 @@ def transactional_id_of_key(key: bytes | None) -> str | None:
 
 def transaction_state(value: bytes) -> TransactionState:
     """Decode a value of version 0 or 1. Tags that are not known are skipped; unknown versions are an error."""
-    reader = _Reader(value)
+    reader = ByteReader(value)
     version = reader.number(_INT16)
     if version not in (0, 1):
         raise FormatError(f"the value of a coordinator record has version {version}")
@@ -84,80 +84,31 @@ def transaction_state(value: bytes) -> TransactionState:
     )
 
 
-class _Reader:
-    """A position in a key or value that never runs past its end."""
-
-    def __init__(self, content: bytes, position: int = 0) -> None:
-        self.content = content
-        self.position = position
-
-    def numbers(self, layout: struct.Struct) -> tuple[int, ...]:
-        if self.position + layout.size > len(self.content):
-            raise FormatError("a coordinator record ends too early", self.position)
-        self.position += layout.size
-        return layout.unpack_from(self.content, self.position - layout.size)
-
-    def number(self, layout: struct.Struct) -> int:
-        return self.numbers(layout)[0]
-
-    def length(self) -> int:
-        """A compact length: the number on disk is one more; None is -1."""
-        number, self.position = unsigned_varint(self.content, self.position)
-        return number - 1
-
-    def tag(self) -> int:
-        number, self.position = unsigned_varint(self.content, self.position)
-        return number
-
-    def skip(self, length: int) -> int:
-        start = self.position
-        if length < 0 or start + length > len(self.content):
-            raise FormatError(f"a coordinator record claims {length} bytes more than it has", start)
-        self.position += length
-        return start
-
-    def text(self, length: int) -> str:
-        start = self.skip(length)
-        try:
-            return self.content[start : self.position].decode()
-        except UnicodeDecodeError as error:
-            raise FormatError("a name in a coordinator record is not UTF-8", start + error.start) from error
-
-    def topic(self, length: int) -> str:
-        if length > LONGEST_TOPIC:
-            raise FormatError(f"a topic's name has {length} bytes", self.position)
-        return self.text(length)
-
-    def must_end(self) -> None:
-        if self.position != len(self.content):
-            raise FormatError("a coordinator record is longer than its fields", self.position)
-
-    def items(self, count: int, smallest: int) -> range:
-        """As many steps as an array claims, once it is clear that the bytes for them are there."""
-        if not 0 <= count * smallest <= len(self.content) - self.position:
-            raise FormatError(f"an array claims {count} items", self.position)
-        return range(count)
+def _topic(reader: ByteReader, length: int) -> str:
+    if length > LONGEST_TOPIC:
+        raise FormatError(f"a topic's name has {length} bytes", reader.position)
+    return reader.text(length)
 
 
-def _partitions(reader: _Reader) -> list[tuple[str, int]] | None:
+def _partitions(reader: ByteReader) -> list[tuple[str, int]] | None:
     topics = reader.number(_INT32)
     if topics < 0:
         return None
     found = []
     for _ in reader.items(topics, 6):
-        topic = reader.topic(reader.number(_INT16))
+        topic = _topic(reader, reader.number(_INT16))
         count = reader.number(_INT32)
         found += [(topic, reader.number(_INT32)) for _ in reader.items(count, 4)]
     return found
 
 
-def _flexible_partitions(reader: _Reader) -> list[tuple[str, int]] | None:
+def _flexible_partitions(reader: ByteReader) -> list[tuple[str, int]] | None:
     topics = reader.length()
     if topics < 0:
         return None
     found = []
     for _ in reader.items(topics, 3):
-        topic = reader.topic(reader.length())
+        topic = _topic(reader, reader.length())
         count = reader.length()
         found += [(topic, reader.number(_INT32)) for _ in reader.items(count, 4)]
         _tags(reader, known={})
@@ -172,7 +123,7 @@ _KNOWN_TAGS = {
 }
 
 
-def _tags(reader: _Reader, known: dict[int, tuple[str, struct.Struct]] = _KNOWN_TAGS) -> dict[str, int]:
+def _tags(reader: ByteReader, known: dict[int, tuple[str, struct.Struct]] = _KNOWN_TAGS) -> dict[str, int]:
     found = {}
     for _ in reader.items(reader.tag(), 2):
         tag, size = reader.tag(), reader.tag()
