@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END
-from txnlog.format.cursor import Bytes, Cursor, Numbers, spread
+from txnlog.format.cursor import Bytes, Cursor, Numbers
 from txnlog.format.scan import Run
 
 # Each takes a round over all batches.
@@ -18,7 +18,7 @@ MOST_RECORDS = 64
 
 
 class KeyedRecords(NamedTuple):
-    """Records (n) of some batches of a run, in the order of their offsets.
+    """Records (n) of some batches of a run, in the order in which they lie there.
 
     `batches` are indexes of the run; keys and values are `content[at:at + length]`, with a length of -1 where the value
     is null. `left` are the batches that were not read: one record after the other does.
@@ -39,10 +39,13 @@ class KeyedRecords(NamedTuple):
 
     def last_of_keys(self) -> npt.NDArray[np.intp]:
         """Where the last record of each key is."""
-        lengths = np.concatenate(([0], np.cumsum(self.key_length))).astype(np.int32)
-        letters = self.content[spread(self.key_at, self.key_length)]
-        buffers = [None, pa.py_buffer(lengths), pa.py_buffer(letters)]
-        keys = pa.Array.from_buffers(pa.binary(), len(self.key_at), buffers).dictionary_encode()
+        if not len(self.key_at):
+            return np.zeros(0, np.intp)
+        # What lies between two keys is an element, too, which is not taken.
+        edges = np.stack([self.key_at, self.key_at + self.key_length], axis=1).astype(np.int32)
+        whole = [None, pa.py_buffer(edges), pa.py_buffer(self.content)]
+        pieces = pa.Array.from_buffers(pa.binary(), edges.size - 1, whole)
+        keys = pieces.take(pa.array(np.arange(0, edges.size - 1, 2))).dictionary_encode()
         last = np.zeros(len(keys.dictionary), np.intp)
         # Of several values for one place numpy assigns the last one.
         last[keys.indices.to_numpy()] = np.arange(len(self.key_at))
@@ -67,7 +70,7 @@ def keyed_records(run: Run, indexes: npt.NDArray[np.intp]) -> KeyedRecords:
     table = np.concatenate([np.zeros((6, 0), np.int64), *rounds], axis=1)
     cursor.expect(cursor.at == cursor.end)
     table = table[:, cursor.fine[table[0]]]
-    owner, delta, key_at, key_length, value_at, value_length = table[:, np.lexsort((table[1], table[0]))]
+    owner, delta, key_at, key_length, value_at, value_length = table[:, np.argsort(table[2])]
     offsets = headers["base_offset"][owner] + delta
     left = indexes[~cursor.fine]
     return KeyedRecords(content, indexes[owner], offsets, key_at, key_length, value_at, value_length, left)

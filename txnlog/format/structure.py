@@ -41,6 +41,10 @@ TEXTS = Wire("array<string>")
 TIMESTAMP = Wire("timestamp")
 TOPIC_PARTITIONS = Wire("array<struct<topic:string,partition:int>>")
 LISTED_PARTITIONS = Wire("array<struct<topic:string,partition:int,listed_at:timestamp>>")
+GROUP_MEMBERS = Wire(
+    "array<struct<member_id:string,client_id:string,client_host:string,"
+    "partitions:array<struct<topic:string,topic_id:string,partition:int>>>>"
+)
 EPOCHS = Wire("array<int>")
 LEADER_EPOCHS = Wire("array<struct<epoch:int,start_offset:bigint>>")
 STEP_SECONDS = Wire("map<string,double>")

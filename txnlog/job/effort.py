@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 
 # Up to here to plan takes longer than to compute.
 SMALL = 8 << 20
@@ -13,6 +14,8 @@ SMALL = 8 << 20
 MOST_BYTES, MOST_FILES = 8 << 30, 2_000
 # What a compressed text may have more than its file.
 COMPRESSED, EXPANSION = (".gz", ".zst"), 32
+# Of `__consumer_offsets` the last record of each key.
+ROW_BY_ROW_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
 
 
@@ -23,7 +26,7 @@ def is_few_rows(dump: Inventory) -> bool:
 
 
 def _is_row_by_row(file: DumpFile) -> bool:
-    return file.is_text or file.topic == TRANSACTION_STATE or file.kind in ROW_BY_ROW
+    return file.is_text or file.topic in ROW_BY_ROW_TOPICS or file.kind in ROW_BY_ROW
 
 
 def _size(files: Iterable[DumpFile]) -> int:

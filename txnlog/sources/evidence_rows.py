@@ -14,6 +14,7 @@ from txnlog.format.structure import TEXT, Wire, joined
 from txnlog.sources import open_data
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
+from txnlog.sources.group_rows import GroupRecordRow
 from txnlog.sources.groups import EARLIEST, LATEST, Numbers
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import (
@@ -47,6 +48,9 @@ class EntryRow(NamedTuple):
     checkpoint: Annotated[
         object | None, Wire("struct", structure=joined("Checkpoint", CheckpointRow)), "A row of CheckpointRow."
     ]
+    group_record: Annotated[
+        object | None, Wire("struct", structure=joined("GroupRecord", GroupRecordRow)), "A row of GroupRecordRow."
+    ]
 
 
 class PieceRow(NamedTuple):
@@ -68,6 +72,7 @@ OF_REPLAY = (SUMS, OPEN_DATA, MARKERS_OF_FILE, NAMED_OFFSETS, PRODUCERS)
 PIECES = "piece"
 # Rows in a struct column of their own, which has the name of the fact.
 STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
+GROUP_RECORDS = "group_record"
 FACT_OF_KIND = {
     FileKind.PRODUCER_SNAPSHOT: SNAPSHOTS,
     FileKind.TRANSACTION_INDEX: ABORTED,

@@ -8,13 +8,14 @@ from typing import Any
 from txnlog.dump.dump_file import METADATA_TOPIC, DumpFile, FileKind
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.format.structure import fields
 from txnlog.sources.arrow import place_of
 from txnlog.sources.rows import DumpFileRow
 from txnlog.times import EARLIEST_MS, LATEST_MS
 
 # Topics whose every batch is written by a broker (coordinators), so that its time is a broker's.
-WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, "__consumer_offsets"})
+WRITTEN_BY_BROKERS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 NAMES = tuple(field.name for field in fields(DumpFileRow))
 _NULLS: dict[str, Any] = dict.fromkeys(NAMES)
 

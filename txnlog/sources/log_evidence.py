@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator_states import state_batches, states_of_run
-from txnlog.sources.evidence_rows import FACT_OF_KIND, STATES, EvidenceRows, evidence_of
+from txnlog.sources.evidence_rows import FACT_OF_KIND, GROUP_RECORDS, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
+from txnlog.sources.group_log import GroupLog
 from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
 from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
@@ -45,14 +47,18 @@ def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
             yield from _add_text(found, file, group.is_part)
         elif not is_segment(file):
             yield from _add_small_file(found, file, starts)
-    if not segments:
-        return
-    start = _Start.of(group, segments, starts)
-    if segments[0].topic != TRANSACTION_STATE:
+    if segments:
+        yield from _add_segments(found, segments, _Start.of(group, segments, starts))
+
+
+def _add_segments(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> Iterator[pa.RecordBatch]:
+    if segments[0].topic == TRANSACTION_STATE:
+        for segment in segments:
+            yield from _add_coordinator(found, segment, start.named_offsets)
+    elif segments[0].topic == CONSUMER_OFFSETS:
+        yield from _add_groups(found, segments, start.named_offsets)
+    else:
         _add_log(found, segments, start)
-        return
-    for segment in segments:
-        yield from _add_coordinator(found, segment, start.named_offsets)
 
 
 def _add_small_file(found: EvidenceRows, file: DumpFile, starts: _OpenIn) -> Iterator[pa.RecordBatch]:
@@ -100,6 +106,29 @@ def _add_coordinator(
             yield evidence_of(STATES, states)
     found.add_file(reading.row)
     found.add_sums(segment, sums)
+
+
+def _add_groups(
+    found: EvidenceRows, segments: list[DumpFile], named_offsets: tuple[int, ...]
+) -> Iterator[pa.RecordBatch]:
+    groups, read = GroupLog(), []
+    for segment in segments:
+        sums, reading = Sums(named_offsets), SegmentReading(segment)
+        for run, control in reading.runs():
+            sums.add(batches_of_run(run, control, written_by_brokers=True))
+            groups.add(segment, run, control)
+            if groups.is_full:
+                yield from _evidence_of_groups(groups)
+        read.append((segment, sums, reading.row))
+    yield from _evidence_of_groups(groups)
+    for segment, sums, row in read:
+        problems = filter(None, (row["problem"], groups.problem(segment)))
+        found.add_file(row | {"problem": "; ".join(problems) or None})
+        found.add_sums(segment, sums)
+
+
+def _evidence_of_groups(groups: GroupLog) -> Iterator[pa.RecordBatch]:
+    return (evidence_of(GROUP_RECORDS, rows) for rows in groups.batches())
 
 
 def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> None:

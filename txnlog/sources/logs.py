@@ -10,8 +10,10 @@ from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError
 from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.sources.small_files import LARGEST_TEXT
 
+OF_COORDINATORS = (TRANSACTION_STATE, CONSUMER_OFFSETS)
 # Bytes of the segments that one task reads; a larger segment is read by one task as well.
 BYTES_AT_ONCE = 256 << 20
 
@@ -61,7 +63,7 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
         newest = max((base_of(segment) for segment in segments_of(of_one)), default=0)
         log = LogFiles(tuple(of_one), snapshots, newest, starts.get(log_dir, {}).get((topic, partition or 0)))
         # Every record of a coordinator counts.
-        if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic != TRANSACTION_STATE:
+        if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic not in OF_COORDINATORS:
             yield replace(log, from_snapshot=True)
         else:
             yield from _in_groups(log)

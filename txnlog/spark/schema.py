@@ -24,7 +24,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from txnlog.format.structure import Wire, fields
+from txnlog.format.structure import GROUP_MEMBERS, Wire, fields
 
 _SPARK_TYPES: dict[str, DataType] = {
     "tinyint": ByteType(),
@@ -49,6 +49,30 @@ _SPARK_TYPES: dict[str, DataType] = {
                 StructField("topic", StringType(), False),
                 StructField("partition", IntegerType(), False),
                 StructField("listed_at", TimestampType()),
+            ]
+        ),
+        containsNull=False,
+    ),
+    GROUP_MEMBERS.ddl: ArrayType(
+        StructType(
+            [
+                StructField("member_id", StringType(), False),
+                StructField("client_id", StringType()),
+                StructField("client_host", StringType()),
+                StructField(
+                    "partitions",
+                    ArrayType(
+                        StructType(
+                            [
+                                StructField("topic", StringType()),
+                                StructField("topic_id", StringType()),
+                                StructField("partition", IntegerType(), False),
+                            ]
+                        ),
+                        containsNull=False,
+                    ),
+                    False,
+                ),
             ]
         ),
         containsNull=False,
