@@ -48,11 +48,15 @@ class Batches(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Totals of all batches up to a place: records (at least one a batch), bytes, the latest broker timestamp."""
+    """Totals of all batches up to a place: records (at least one a batch), bytes, the latest broker timestamp.
+
+    `last_data_offset` is that of the last batch that is no control batch, -1 where there is none.
+    """
 
     records: int = 0
     size_in_bytes: int = 0
     latest_broker_timestamp: int = EARLIEST
+    last_data_offset: int = -1
 
 
 class Grouped(NamedTuple):
@@ -73,12 +77,16 @@ class Grouped(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What lies before each batch, and brokers' times before and after it; one longer than the batches."""
+    """What lies before each batch, and brokers' times before and after it; one longer than the batches.
+
+    `data` is the last offset before it that is of no control batch, -1 where there is none.
+    """
 
     records: Numbers
     sizes: Numbers
     before: Numbers
     after: Numbers
+    data: Numbers
 
     @classmethod
     def of(cls, batches: Batches, before: Totals) -> Around:
@@ -93,12 +101,15 @@ class Around(NamedTuple):
             np.maximum.accumulate(np.concatenate(([before.latest_broker_timestamp], latest))),
             # At n: the earliest of the batches from n on.
             np.minimum.accumulate(np.concatenate((earliest, [LATEST]))[::-1])[::-1],
+            np.maximum.accumulate(
+                np.concatenate(([before.last_data_offset], np.where(batches.is_control, -1, batches.last_offset)))
+            ),
         )
 
     @property
     def totals(self) -> Totals:
         """Those up to the end of the batches."""
-        return Totals(int(self.records[-1]), int(self.sizes[-1]), int(self.before[-1]))
+        return Totals(int(self.records[-1]), int(self.sizes[-1]), int(self.before[-1]), int(self.data[-1]))
 
     @property
     def earliest(self) -> int:

@@ -46,6 +46,7 @@ COLUMNS = {
     "broker_timestamp_before_start": Column("i8", FIRST, lambda _, around, at: around.before[at], EARLIEST),
     "records_before": Column("i8", FIRST, lambda _, around, at: around.records[at]),
     "bytes_before": Column("i8", FIRST, lambda _, around, at: around.sizes[at]),
+    "last_data_offset_before": Column("i8", FIRST, lambda _, around, at: around.data[at], -1),
     "last_batch_offset": Column("i8", LAST, lambda batches, _, at: batches.base_offset[at]),
     "last_timestamp": Column("i8", LAST, lambda batches, _, at: batches.max_timestamp[at]),
     "producer_epoch": Column("i2", LAST, lambda batches, _, at: batches.producer_epoch[at]),

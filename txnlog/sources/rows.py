@@ -89,6 +89,9 @@ class ReplayRow(NamedTuple):
     size_in_bytes: Annotated[int | None, INT64, "Their bytes."]
     records_before: Annotated[int | None, INT64, "Records of the file before the data or named offset."]
     bytes_before: Annotated[int | None, INT64, "Bytes of the file's batches before it."]
+    last_data_offset_before: Annotated[
+        int | None, INT64, "Last offset of the file before the data that is of no control batch; null if none."
+    ]
     broker_timestamp_before_start: Annotated[
         int | None, INT64, "Latest time by a broker's clock before it, ms; of all in sums."
     ]

@@ -123,6 +123,16 @@ def before(batches: list[One], offset: int) -> tuple[int, int]:
     return sum(1 if one.records < 0 else one.records for one in ended), 100 * len(ended)
 
 
+def last_data_before(batches: list[One], offset: int) -> int:
+    """The last offset before this one that is of no control batch."""
+    ends = [
+        place + one.offsets - 1
+        for place, _, one in placed(batches)
+        if place < offset and one.marker == NO_MARKER and not one.is_emptied
+    ]
+    return max(ends, default=-1)
+
+
 def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
     """By producer id the batches of data behind its last marker."""
     found: dict[int, list[tuple[int, int, One]]] = {}
@@ -155,6 +165,7 @@ def test_open_data_is_what_follows_the_last_marker_of_its_producer_id(batches: l
             "broker_timestamp_before_start": latest_before(batches, start),
             "records_before": before(batches, start)[0],
             "bytes_before": before(batches, start)[1],
+            "last_data_offset_before": last_data_before(batches, start),
             "last_batch_offset": last_offset,
             "last_timestamp": last.time,
             "producer_epoch": last.producer_epoch,
