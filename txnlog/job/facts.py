@@ -15,7 +15,7 @@ from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
 from txnlog.dump.text_parts import may_be_split
 from txnlog.sources import reading
-from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, OF_REPLAY, PIECES, SNAPSHOTS, STATES
+from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, GROUP_RECORDS, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.schema import arrow_schema, spark_schema
@@ -60,6 +60,7 @@ def facts_of(
         producer_snapshots=entries(SNAPSHOTS),
         aborted_transactions=entries(ABORTED),
         checkpoints=entries(CHECKPOINTS),
+        group_records=entries(GROUP_RECORDS),
         log_dirs=log_dirs_frame(spark, dump.log_dirs, options),
     )
     if coordinators is None:

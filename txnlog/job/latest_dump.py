@@ -13,13 +13,22 @@ from txnlog.detection.pipeline import Detection
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.keys import PARTITION
 from txnlog.tables.changes import instant, rows_of_table
-from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, PRODUCER_STATES, Table
+from txnlog.tables.layout import (
+    BLOCKED_GROUPS,
+    COORDINATOR_STATES,
+    DUMP_FILES,
+    GROUP_POSITIONS,
+    PRODUCER_STATES,
+    Table,
+)
 from txnlog.tables.store import Store
 
 # Columns of the frames that are ms, and timestamps in the tables.
 TIMES = {
     COORDINATOR_STATES.name: ("last_update_timestamp", "start_timestamp", "as_of"),
     PRODUCER_STATES.name: ("last_timestamp", "as_of"),
+    GROUP_POSITIONS.name: ("committed_at", "as_of"),
+    BLOCKED_GROUPS.name: ("as_of",),
 }
 
 

@@ -12,6 +12,7 @@ from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.copies import LACKS_END
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection
+from txnlog.job.group_tables import write_groups
 from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
@@ -76,6 +77,7 @@ def write_results(
         writes: list[Future[object]] = [beside.submit(_write_owners, store, clusters, facts.transaction_states)]
         if dated.rows.num_rows and not (states.rows.num_rows and is_repeated(runs.rows, latest.rows, options)):
             writes.append(beside.submit(write_snapshots, store, clusters, facts, detection, dated.frame))
+            writes.append(beside.submit(write_groups, store, clusters, facts, detection, dated, found))
         shown = (facts.transaction_states, detection.times, detection.whole_parts)
         writes.append(beside.submit(keep_records, store, clusters, *shown))
         _write_dump_files(store, clusters, facts.dump_files, detection)

@@ -12,6 +12,7 @@ from txnlog.errors import TableError
 from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow, TransactionRow
+from txnlog.tables.consumer_rows import BlockedGroupRow, GroupPositionRow
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -123,6 +124,20 @@ TRANSACTIONS = Table(
     {"known_outcome": "outcome IS NULL OR outcome IN ('COMMIT', 'ABORT', 'CONTRADICTED')"},
     "Transactions as their coordinators recorded them, over all dumps.",
 )
+GROUP_POSITIONS = Table(
+    "group_positions",
+    GroupPositionRow,
+    ("cluster", "group_id", "topic", "partition"),
+    {},
+    "Where consumer groups stand in each partition, by the latest dump.",
+)
+BLOCKED_GROUPS = Table(
+    "blocked_groups",
+    BlockedGroupRow,
+    ("cluster", "group_id", "topic", "partition"),
+    {"known_block": "blocked_by IN ('LAST_STABLE_OFFSET', 'UNSTABLE_OFFSET_COMMIT')"},
+    "Consumer groups that open transactions block, by the latest dump.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -135,6 +150,8 @@ TABLES = (
     COORDINATOR_RECORDS,
     COORDINATOR_RANGES,
     TRANSACTIONS,
+    GROUP_POSITIONS,
+    BLOCKED_GROUPS,
 )
 
 
