@@ -5,6 +5,7 @@ The first columns are those of `kafka-consumer-groups.sh --describe` (`ConsumerG
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from txnlog.report.fitted import ACTION_STYLES, Column
@@ -64,9 +65,7 @@ def _rendered(found: list[Row], table: Table, columns: tuple[Column, ...], form:
 
 def _or_none(name: str) -> Column:
     is_name = name in ("member_id", "client_id", "client_host", "transactional_id")
-    return Column(
-        heading, lambda row: NONE if row[name] is None else row[name], is_name=is_name, rank=_RANKS.get(name, 0)
-    )
+    return Column(_HEADINGS[name], partial(_value, name), is_name, _RANKS.get(name, 0))
 
 
 def _value(name: str, row: Row) -> Any:
