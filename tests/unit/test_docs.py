@@ -28,6 +28,7 @@ SETTINGS = sorted((ROOT / "conf").glob("*.toml"))
 # Flags that pages name and that are not txnlog's.
 OF_OTHERS = {
     "kafka-configs.sh": {"--add-config", "--alter", "--entity-name", "--entity-type"},
+    "kafka-consumer-groups.sh": {"--describe"},
     "kafka-dump-log.sh": {"--deep-iteration", "--files", "--print-data-log", "--remote-log-metadata-decoder",
                           "--share-group-state-decoder", "--skip-record-metadata", "--transaction-log-decoder"},
     "kafka-transactions.sh": {"--broker-id", "--coordinator-epoch", "--producer-epoch", "--start-offset"},

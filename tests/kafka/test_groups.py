@@ -1,0 +1,182 @@
+"""Consumer groups of real clients: all figures as `kafka-consumer-groups.sh` has them, and who is blocked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+from confluent_kafka import Consumer, Producer
+from dump import Sample
+from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
+from make import start
+from pyspark.sql import SparkSession
+
+from txnlog.config import detect_options
+from txnlog.job.main import run
+from txnlog.report.table_rows import rows
+from txnlog.tables.layout import BLOCKED_GROUPS, GROUP_POSITIONS, Root
+
+pytestmark = pytest.mark.kafka
+TOOLS = {"3.5.2": "kafka.admin.ConsumerGroupCommand"}
+NEWER_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+PROTOCOLS = {"3.5.2": ["classic"], "4.3.0": ["classic", "consumer"]}
+ISOLATION = ["read_committed", "read_uncommitted"]
+PATIENCE_S = 60
+RECORDS = 5
+MANIFEST = 'cluster = "groups"\ntransaction_max_timeout = "10s"\ntransaction_state_partitions = 5\n'
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A broker's groups: what its own tool says of them, and what txnlog does."""
+
+    release: str
+    described: dict[Key, dict[str, str]]
+    positions: dict[Key, dict[str, Any]]
+    blocked: list[dict[str, Any]]
+
+
+def consumer(cluster: Cluster, group: str, isolation: str, protocol: str = "classic") -> Consumer:
+    settings = {
+        "bootstrap.servers": cluster.bootstrap,
+        "group.id": group,
+        "client.id": f"client-of-{group}",
+        "isolation.level": isolation,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "log_level": 0,
+    }
+    return Consumer(settings | ({"group.protocol": "consumer"} if protocol == "consumer" else {}))
+
+
+def read_all(reader: Consumer, count: int) -> None:
+    """Read so many records of both topics and commit what was read."""
+    reader.subscribe(["orders", "calm"])
+    deadline, found = time.monotonic() + PATIENCE_S, 0
+    while found < count:
+        assert time.monotonic() < deadline, f"{found} of {count} records"
+        message = reader.poll(1)
+        found += message is not None and message.error() is None
+    reader.commit(asynchronous=False)
+
+
+def write(cluster: Cluster) -> None:
+    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "writer", "log_level": 0}
+    producer = Producer(settings | {"transaction.timeout.ms": TRANSACTION_MAX_TIMEOUT_MS})
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    for number in range(RECORDS):
+        for topic in ("orders", "calm"):
+            producer.produce(topic, f"record {number}", partition=0)
+    producer.commit_transaction(PATIENCE_S)
+
+
+def described(cluster: Cluster, release: str) -> dict[Key, dict[str, str]]:
+    """What the tool prints of all groups; it puts a heading above each group."""
+    found, heading = {}, list[str]()
+    arguments = ("--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups")
+    for line in cluster.tool(TOOLS.get(release, NEWER_TOOL), *arguments).splitlines():
+        words = line.split()
+        if words[:3] == ["GROUP", "TOPIC", "PARTITION"]:
+            heading = words
+        elif heading and len(words) == len(heading):
+            row = dict(zip(heading, words, strict=True))
+            found[row["GROUP"], row["TOPIC"], int(row["PARTITION"])] = row
+    return found
+
+
+def pend(lab: Lab) -> None:
+    """A group with a committed offset, and a commit whose transaction is open."""
+    raw = lab.producer("pending-id")
+    for offset, ends in ((2, True), (4, False)):
+        raw.client.add_offsets(raw.transactional_id, raw.producer, "pending")
+        raw.client.commit_offset(
+            raw.transactional_id, raw.producer, "pending", topic="calm", partition=0, offset=offset
+        )
+        if ends:
+            raw.end(commit=True)
+
+
+@pytest.fixture(scope="module", params=PROTOCOLS)
+def trial(
+    request: pytest.FixtureRequest, spark: SparkSession, kafka_jars: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Trial]:
+    folder, release = tmp_path_factory.mktemp("groups"), str(request.param)
+    settings = {"transaction.state.log.num.partitions": "5"}
+    with ExitStack() as ends:
+        lab = start(ends.enter_context(Cluster(release, folder / "cluster", settings=settings)))
+        for topic in ("orders", "calm"):
+            lab.topic(topic, [1])
+        write(lab.cluster)
+        # It stays open.
+        lab.producer("stuck-id").begin("orders", 0, "open")
+        for protocol in PROTOCOLS[release]:
+            for isolation in ISOLATION:
+                reader = consumer(lab.cluster, f"{protocol}-{isolation}", isolation, protocol)
+                ends.callback(reader.close)
+                read_all(reader, 2 * RECORDS + (isolation == "read_uncommitted"))
+        behind = consumer(lab.cluster, "behind", "read_committed")
+        read_all(behind, 1)
+        behind.close()
+        pend(lab)
+        shown = described(lab.cluster, release)
+        yield Trial(release, shown, *judged(spark, lab, folder))
+
+
+def judged(spark: SparkSession, lab: Lab, folder: Path) -> tuple[dict[Key, dict[str, Any]], list[dict[str, Any]]]:
+    # Checkpoints of the high watermark are written every second.
+    time.sleep(2)
+    Sample("groups", folder / "dump", 5, 0).copy(lab, 1)
+    (folder / "dump" / "dump.toml").write_text(MANIFEST)
+    root = Root(str(folder / "tables"))
+    run(spark, detect_options({"dump": str(folder / "dump"), "tables": root.text}))
+    found = rows(root, GROUP_POSITIONS)
+    return {(row["group_id"], row["topic"], row["partition"]): row for row in found}, rows(root, BLOCKED_GROUPS)
+
+
+def test_every_figure_is_that_of_kafkas_own_tool(trial: Trial) -> None:
+    assert trial.described.keys() == trial.positions.keys()
+    for key, shown in trial.described.items():
+        row = trial.positions[key]
+        ours = {
+            "CURRENT-OFFSET": row["committed_offset"],
+            "LOG-END-OFFSET": row["log_end_offset"],
+            "LAG": row["lag"],
+            "CONSUMER-ID": row["member_id"],
+            "HOST": row["client_host"],
+            "CLIENT-ID": row["client_id"],
+        }
+        assert {name: "-" if value is None else str(value) for name, value in ours.items()} == {
+            name: shown[name] for name in ours
+        }, key
+
+
+def test_the_protocol_and_the_members_are_known(trial: Trial) -> None:
+    kinds = {key[0]: (row["protocol"], row["members"]) for key, row in trial.positions.items()}
+    expected = {
+        f"{each}-{isolation}": (each.upper(), 1) for each in PROTOCOLS[trial.release] for isolation in ISOLATION
+    }
+    assert {group: kind for group, kind in kinds.items() if group in expected} == expected
+    assert kinds["behind"] == ("CLASSIC", 0)
+
+
+def test_groups_at_the_last_stable_offset_and_with_a_pending_commit_are_blocked(trial: Trial) -> None:
+    blocked = {(row["group_id"], row["topic"]): row for row in trial.blocked}
+    at_limit = {(f"{each}-read_committed", "orders") for each in PROTOCOLS[trial.release]}
+    assert blocked.keys() == at_limit | {("pending", "calm")}
+    for key in at_limit:
+        row = blocked[key]
+        assert (row["blocked_by"], row["transactional_id"]) == ("LAST_STABLE_OFFSET", "stuck-id")
+        # The COMMIT marker of the first transaction lies between the two.
+        assert (row["committed_offset"], row["last_stable_offset"], row["waiting_offsets"]) == (RECORDS, RECORDS + 1, 1)
+        assert "isolation.level" in row["not_known"]
+    pending = blocked["pending", "calm"]
+    assert (pending["blocked_by"], pending["transactional_id"]) == ("UNSTABLE_OFFSET_COMMIT", "pending-id")
+    assert (pending["committed_offset"], pending["pending_offset"]) == (2, 4)
