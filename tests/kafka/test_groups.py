@@ -9,17 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cluster import Cluster
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from dump import Sample
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
 from make import start
 from pyspark.sql import SparkSession
 
+from tests.kafka.test_group_records import assert_as_printed, printed
+from tests.writer import Bytes
 from txnlog.config import detect_options
+from txnlog.format.batch import HEADER_SIZE, LENGTH_END
+from txnlog.format.group_records import type_of_key
+from txnlog.format.record import Record, records
+from txnlog.format.scan import Run, scan
 from txnlog.job.main import run
 from txnlog.report.table_rows import rows
+from txnlog.sources.group_rows import ASSIGNMENT, CLASSIC_GROUP, COMMIT, CONSUMER_GROUP, MEMBER
 from txnlog.tables.layout import BLOCKED_GROUPS, GROUP_POSITIONS, Root
 
 pytestmark = pytest.mark.kafka
@@ -38,6 +46,7 @@ class Trial:
     """A broker's groups: what its own tool says of them, and what txnlog does."""
 
     release: str
+    dump: Path
     described: dict[Key, dict[str, str]]
     positions: dict[Key, dict[str, Any]]
     blocked: list[dict[str, Any]]
@@ -125,9 +134,14 @@ def trial(
         behind = consumer(lab.cluster, "behind", "read_committed")
         read_all(behind, 1)
         behind.close()
+        # As applications do that commit the offset after the last record: the COMMIT marker lies between that and the
+        # last stable offset, to which clients move by themselves.
+        by_hand = consumer(lab.cluster, "by-hand", "read_committed")
+        by_hand.commit(offsets=[TopicPartition("orders", 0, RECORDS)], asynchronous=False)
+        by_hand.close()
         pend(lab)
         shown = described(lab.cluster, release)
-        yield Trial(release, shown, *judged(spark, lab, folder))
+        yield Trial(release, folder / "dump", shown, *judged(spark, lab, folder))
 
 
 def judged(spark: SparkSession, lab: Lab, folder: Path) -> tuple[dict[Key, dict[str, Any]], list[dict[str, Any]]]:
@@ -139,6 +153,29 @@ def judged(spark: SparkSession, lab: Lab, folder: Path) -> tuple[dict[Key, dict[
     run(spark, detect_options({"dump": str(folder / "dump"), "tables": root.text}))
     found = rows(root, GROUP_POSITIONS)
     return {(row["group_id"], row["topic"], row["partition"]): row for row in found}, rows(root, BLOCKED_GROUPS)
+
+
+def test_each_record_of_the_brokers_log_is_decoded_as_kafkas_own_tool_prints_it(trial: Trial) -> None:
+    seen = set()
+    for segment in sorted(trial.dump.glob("broker-1/__consumer_offsets-*/*.log")):
+        ours, theirs = list(data_records(segment)), list(printed(segment))
+        assert len(ours) == len(theirs)
+        for record, (key, payload) in zip(ours, theirs, strict=True):
+            assert_as_printed(record, key, payload)
+            seen.add(type_of_key(record.key))
+    of_newer = {CONSUMER_GROUP, MEMBER, ASSIGNMENT} if "consumer" in PROTOCOLS[trial.release] else set()
+    assert seen >= {COMMIT, CLASSIC_GROUP} | of_newer
+
+
+def data_records(segment: Path) -> Iterator[Record]:
+    """All records that are of no control batch, one after the other."""
+    for run_of_batches in scan(Bytes(segment.read_bytes())):
+        assert isinstance(run_of_batches, Run)
+        for index in np.flatnonzero(~run_of_batches.headers.is_control).tolist():
+            header, begin = run_of_batches.headers.row(index), int(run_of_batches.positions[index])
+            begin -= run_of_batches.start
+            payload = bytes(run_of_batches.window[begin + HEADER_SIZE : begin + LENGTH_END + header.batch_length])
+            yield from records(payload, header.record_count)
 
 
 def test_every_figure_is_that_of_kafkas_own_tool(trial: Trial) -> None:
@@ -169,13 +206,14 @@ def test_the_protocol_and_the_members_are_known(trial: Trial) -> None:
 
 def test_groups_at_the_last_stable_offset_and_with_a_pending_commit_are_blocked(trial: Trial) -> None:
     blocked = {(row["group_id"], row["topic"]): row for row in trial.blocked}
-    at_limit = {(f"{each}-read_committed", "orders") for each in PROTOCOLS[trial.release]}
-    assert blocked.keys() == at_limit | {("pending", "calm")}
-    for key in at_limit:
+    at_limit = {(f"{each}-read_committed", "orders"): RECORDS + 1 for each in PROTOCOLS[trial.release]}
+    at_limit["by-hand", "orders"] = RECORDS
+    assert blocked.keys() == at_limit.keys() | {("pending", "calm")}
+    for key, committed in at_limit.items():
         row = blocked[key]
         assert (row["blocked_by"], row["transactional_id"]) == ("LAST_STABLE_OFFSET", "stuck-id")
-        # The COMMIT marker of the first transaction lies between the two.
-        assert (row["committed_offset"], row["last_stable_offset"], row["waiting_offsets"]) == (RECORDS, RECORDS + 1, 1)
+        assert (row["committed_offset"], row["last_stable_offset"]) == (committed, RECORDS + 1)
+        assert row["waiting_offsets"] == 1
         assert "isolation.level" in row["not_known"]
     pending = blocked["pending", "calm"]
     assert (pending["blocked_by"], pending["transactional_id"]) == ("UNSTABLE_OFFSET_COMMIT", "pending-id")
