@@ -14,7 +14,7 @@ import pytest
 from cluster import Cluster
 from confluent_kafka import Consumer, Producer, TopicPartition
 from dump import Sample
-from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
+from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab, wait_until
 from make import start
 from pyspark.sql import SparkSession
 
@@ -124,6 +124,8 @@ def trial(
         for topic in ("orders", "calm"):
             lab.topic(topic, [1])
         write(lab.cluster)
+        # A client goes on before all markers are there.
+        wait_until(lambda: lab.cluster.last_stable_offset("orders", 0) == RECORDS + 1, "COMMIT marker")
         # It stays open.
         lab.producer("stuck-id").begin("orders", 0, "open")
         for protocol in PROTOCOLS[release]:

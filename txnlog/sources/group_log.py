@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,37 +22,18 @@ from txnlog.errors import FormatError
 from txnlog.format import batch as wire
 from txnlog.format.batch import HEADER_SIZE, LENGTH_END
 from txnlog.format.compression import decompressed
-from txnlog.format.control import ControlType
 from txnlog.format.control_batches import Controls
 from txnlog.format.group_records import type_of_key, unknown
 from txnlog.format.keyed_records import KeyedRecords, keyed_records
 from txnlog.format.record import records
 from txnlog.format.scan import Run
 from txnlog.sources.arrow import place_of, record_batches
+from txnlog.sources.group_events import Event, Kept, events_of, kept_of, markers_of
 from txnlog.sources.group_rows import COMMITTED, MARKER, NULLS, PENDING, SETTLED, WANTED, GroupRecordRow, row_of
 
 # Bytes of keys and values that are kept before they are handed on as rows.
-BYTES_KEPT = 16 << 20
+BYTES_KEPT = 4 << 20
 UNREADABLE = "records that cannot be read"
-
-
-class Kept(NamedTuple):
-    """A record, or a marker without a value."""
-
-    offset: int
-    file: DumpFile
-    position: int
-    value: bytes | None
-
-
-class Event(NamedTuple):
-    """A batch of a transaction in the order of the log: its records, or how it ended."""
-
-    batch: int
-    producer_id: int
-    records: list[tuple[bytes, Kept]]
-    is_commit: bool | None = None
-    at: Kept | None = None
 
 
 class GroupLog:
@@ -79,20 +60,20 @@ class GroupLog:
         found = [f"{count} {what}" for (name, what), count in sorted(self._not_decoded.items()) if name == file.file]
         return f"not decoded: {', '.join(found)}" if found else None
 
-    def add(self, file: DumpFile, run: Run, control: Controls) -> None:
-        """Add a run of whole batches, and what its control batches hold."""
-        headers = run.headers
-        found = keyed_records(run, np.flatnonzero(~headers.is_control))
+    def add(self, file: DumpFile, run: Run, control: Controls, first: int = 0, last: int | None = None) -> None:
+        """Add the batches from `first` up to `last` of a run, and what the control batches of the run hold."""
+        headers, end = run.headers, len(run.headers) if last is None else last
+        found = keyed_records(run, first + np.flatnonzero(~headers.is_control[first:last]))
         types = _int16_at(found, found.key_at)
         self._count(file, found, types)
         found = found.chosen(np.isin(types, WANTED))
         of_transactions = (headers["attributes"] & wire.TRANSACTIONAL != 0) & (headers["producer_id"] >= 0)
         is_pending = of_transactions[found.batches]
         settled = found.chosen(~is_pending)
-        for _, key, kept in _kept(file, run, settled, settled.last_of_keys()):
+        for _, key, kept in kept_of(file, run, settled, settled.last_of_keys()):
             self._settle(key, kept)
         pending = found.chosen(is_pending)
-        events = [*_events(run, pending, _kept(file, run, pending, np.arange(len(pending.offsets))))]
+        events = [*events_of(run, kept_of(file, run, pending, np.arange(len(pending.offsets))))]
         for index in found.left.tolist():
             one_by_one = list(self._one_by_one(file, run, index))
             if of_transactions[index]:
@@ -101,7 +82,8 @@ class GroupLog:
                 for key, kept in one_by_one:
                     self._settle(key, kept)
         events.sort(key=lambda each: each.batch)
-        for event in heapq.merge(events, _markers(file, run, control), key=lambda each: each.batch):
+        markers = [each for each in markers_of(file, run, control) if first <= each.batch < end]
+        for event in heapq.merge(events, markers, key=lambda each: each.batch):
             self._follow(event)
 
     def _settle(self, key: bytes, kept: Kept) -> None:
@@ -209,40 +191,3 @@ def _int16_at(found: KeyedRecords, places: npt.NDArray[np.int64]) -> npt.NDArray
     high, low = (found.content[np.minimum(places + each, last)].astype(np.uint16) for each in (0, 1))
     numbers: npt.NDArray[np.int16] = (high << 8 | low).astype(np.uint16).view(np.int16)
     return numbers
-
-
-def _kept(
-    file: DumpFile, run: Run, found: KeyedRecords, which: npt.NDArray[np.intp]
-) -> Iterator[tuple[int, bytes, Kept]]:
-    """Some of the records, each with the index of its batch."""
-    columns = (found.batches, found.offsets, found.key_at, found.key_length, found.value_at, found.value_length)
-    positions, window = run.positions[found.batches[which]].tolist(), run.window
-    rows = zip(*(column[which].tolist() for column in columns), positions, strict=True)
-    for index, offset, key_at, key_length, value_at, value_length, position in rows:
-        value = None if value_length < 0 else bytes(window[value_at : value_at + value_length])
-        yield index, bytes(window[key_at : key_at + key_length]), Kept(offset, file, position, value)
-
-
-def _events(run: Run, found: KeyedRecords, rows: Iterable[tuple[int, bytes, Kept]]) -> Iterator[Event]:
-    producer_ids = run.headers["producer_id"]
-    for index, key, kept in rows:
-        yield Event(index, int(producer_ids[index]), [(key, kept)])
-
-
-def _markers(file: DumpFile, run: Run, control: Controls) -> list[Event]:
-    commits = dict(zip(control.usual.tolist(), (control.types == ControlType.COMMIT.value).tolist(), strict=True))
-    for index, record in control.others.items():
-        if record.control_type in (ControlType.COMMIT.name, ControlType.ABORT.name):
-            commits[index] = record.control_type == ControlType.COMMIT.name
-    offsets, producer_ids = run.headers["base_offset"], run.headers["producer_id"]
-    return [
-        Event(
-            index,
-            int(producer_ids[index]),
-            [],
-            is_commit,
-            Kept(int(offsets[index]), file, int(run.positions[index]), None),
-        )
-        for index, is_commit in sorted(commits.items())
-        if producer_ids[index] >= 0
-    ]

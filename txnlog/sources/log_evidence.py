@@ -14,6 +14,7 @@ from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator_states import state_batches, states_of_run
 from txnlog.sources.evidence_rows import FACT_OF_KIND, GROUP_RECORDS, STATES, EvidenceRows, evidence_of
 from txnlog.sources.files import SegmentReading
+from txnlog.sources.group_events import parts_of
 from txnlog.sources.group_log import GroupLog
 from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
@@ -116,9 +117,10 @@ def _add_groups(
         sums, reading = Sums(named_offsets), SegmentReading(segment)
         for run, control in reading.runs():
             sums.add(batches_of_run(run, control, written_by_brokers=True))
-            groups.add(segment, run, control)
-            if groups.is_full:
-                yield from _evidence_of_groups(groups)
+            for first, last in parts_of(run):
+                groups.add(segment, run, control, first, last)
+                if groups.is_full:
+                    yield from _evidence_of_groups(groups)
         read.append((segment, sums, reading.row))
     yield from _evidence_of_groups(groups)
     for segment, sums, row in read:
