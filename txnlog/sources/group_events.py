@@ -63,11 +63,13 @@ def events_of(run: Run, rows: Iterable[tuple[int, bytes, Kept]]) -> Iterator[Eve
         yield Event(index, int(producer_ids[index]), [(key, kept)])
 
 
-def markers_of(file: DumpFile, run: Run, control: Controls) -> list[Event]:
-    """The markers of a run, in its order."""
-    commits = dict(zip(control.usual.tolist(), (control.types == ControlType.COMMIT.value).tolist(), strict=True))
+def markers_of(file: DumpFile, run: Run, control: Controls, first: int, end: int) -> list[Event]:
+    """The markers among the batches from `first` to before `end` of a run, in its order."""
+    some = slice(*np.searchsorted(control.usual, [first, end]).tolist())
+    is_commit_of_usual = (control.types[some] == ControlType.COMMIT.value).tolist()
+    commits = dict(zip(control.usual[some].tolist(), is_commit_of_usual, strict=True))
     for index, record in control.others.items():
-        if record.control_type in (ControlType.COMMIT.name, ControlType.ABORT.name):
+        if first <= index < end and record.control_type in (ControlType.COMMIT.name, ControlType.ABORT.name):
             commits[index] = record.control_type == ControlType.COMMIT.name
     offsets, producer_ids = run.headers["base_offset"], run.headers["producer_id"]
     return [

@@ -82,7 +82,7 @@ class GroupLog:
                 for key, kept in one_by_one:
                     self._settle(key, kept)
         events.sort(key=lambda each: each.batch)
-        markers = [each for each in markers_of(file, run, control) if first <= each.batch < end]
+        markers = markers_of(file, run, control, first, end)
         for event in heapq.merge(events, markers, key=lambda each: each.batch):
             self._follow(event)
 

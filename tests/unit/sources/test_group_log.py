@@ -22,7 +22,7 @@ from tests.group_writer import (
 )
 from tests.writer import ABORT, CODECS, COMMIT, Bytes, marker
 from txnlog.dump.dump_file import DumpFile, FileKind
-from txnlog.sources import group_log
+from txnlog.sources import group_events, group_log
 from txnlog.sources.group_log import GroupLog
 from txnlog.sources.group_rows import GroupRecordRow
 from txnlog.sources.summary import SegmentSummary, summed_up
@@ -232,6 +232,23 @@ def test_what_is_left_is_what_a_coordinator_loads(log: list[tuple[Any, ...]], cu
     offsets, pending = together(found)
     assert offsets == loaded.offsets
     assert pending == {producer_id: each for producer_id, each in loaded.pending.items() if each}
+
+
+@settings(deadline=None, max_examples=100)
+@given(LOGS)
+def test_a_run_can_be_added_in_parts(log: list[tuple[Any, ...]]) -> None:
+    batches, _ = written(log)
+    content, in_parts = b"".join(batches), GroupLog()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(group_events, "BYTES_AT_ONCE", 200)
+        for run, control in summed_up(SegmentSummary(), Bytes(content), 0, True):
+            for first, last in group_events.parts_of(run):
+                in_parts.add(FILE, run, control, first, last)
+
+    def order(row: dict[str, Any]) -> tuple[Any, ...]:
+        return row["fate"], row["offset"], row["partition"] or 0
+
+    assert sorted(rows(in_parts), key=order) == sorted(rows(read(content)), key=order)
 
 
 def test_a_piece_is_handed_on_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
