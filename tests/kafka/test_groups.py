@@ -208,13 +208,16 @@ def test_the_protocol_and_the_members_are_known(trial: Trial) -> None:
 
 def test_groups_at_the_last_stable_offset_and_with_a_pending_commit_are_blocked(trial: Trial) -> None:
     blocked = {(row["group_id"], row["topic"]): row for row in trial.blocked}
-    at_limit = {(f"{each}-read_committed", "orders"): RECORDS + 1 for each in PROTOCOLS[trial.release]}
-    at_limit["by-hand", "orders"] = RECORDS
+    # A client moves past the marker with its next fetch: before or after it commits.
+    moved = {RECORDS, RECORDS + 1}
+    at_limit = {(f"{each}-read_committed", "orders"): moved for each in PROTOCOLS[trial.release]}
+    at_limit["by-hand", "orders"] = {RECORDS}
     assert blocked.keys() == at_limit.keys() | {("pending", "calm")}
     for key, committed in at_limit.items():
         row = blocked[key]
         assert (row["blocked_by"], row["transactional_id"]) == ("LAST_STABLE_OFFSET", "stuck-id")
-        assert (row["committed_offset"], row["last_stable_offset"]) == (committed, RECORDS + 1)
+        assert row["committed_offset"] in committed
+        assert row["last_stable_offset"] == RECORDS + 1
         assert row["waiting_offsets"] == 1
         assert "isolation.level" in row["not_known"]
     pending = blocked["pending", "calm"]

@@ -58,7 +58,6 @@ DECODED = {
 }
 # A bit more or less in the version makes it another one that is known.
 OF_SOME_VERSIONS = {"expire_timestamp", "leader_epoch", "topic_id", "current_state_timestamp"}
-EXPECTED = {name: group_value(*value).keys() - OF_SOME_VERSIONS for name, value in VALUES.items()}
 
 
 def test_commits_that_a_broker_wrote_are_read() -> None:
@@ -141,11 +140,12 @@ def test_every_cut_of_a_value_is_an_error(name: str) -> None:
 @pytest.mark.parametrize("name", VALUES)
 def test_every_flipped_bit_is_a_value_or_an_error(name: str) -> None:
     number, content = VALUES[name]
+    expected = group_value(number, content).keys() - OF_SOME_VERSIONS
     for bit in range(8 * len(content)):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
         try:
-            assert group_value(number, bytes(flipped)).keys() - OF_SOME_VERSIONS == EXPECTED[name]
+            assert group_value(number, bytes(flipped)).keys() - OF_SOME_VERSIONS == expected
         except FormatError:
             continue
 
