@@ -2,171 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.coordinator_writer import coordinator_record
-from tests.writer import ABORT, batch, checkpoint, copied_at, data, marker, put, segment
+from tests.archived_dumps import LOST, MINUTE, NEVER, PROVED, SLOW, START, UNPROVED, Judged, dump, history
 from txnlog.cli import main
-from txnlog.config import DetectOptions
 from txnlog.errors import HistoryError
-from txnlog.format.coordinator import TransactionState
-from txnlog.job.archiving import archive_dump
-from txnlog.job.main import run
-from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root, Table
-
-START = 1_700_000_000_000
-MINUTE = 60_000
-BUSY, LOST, NEVER, SLOW = 1000, 2000, 3000, 4000
-ARCHIVE = COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS
-PLACES = [("orders", 0)], [("payments", 0)]
-
-
-MANIFEST = """cluster = "c"
-transaction_state_partitions = 1
-started = "{}"
-ended = "{}"
-"""
-
-
-def at(minute: float) -> int:
-    return START + int(minute * MINUTE)
-
-
-@dataclass
-class Coordinator:
-    """The log of `__transaction_state-0`: its records and the minute of each; the leader epoch from a minute on."""
-
-    records: list[tuple[float, str, bytes]] = field(default_factory=list)
-    elected: tuple[float, int] = (1e9, 0)
-
-    def add(
-        self,
-        minute: float,
-        name: str,
-        producer_id: int,
-        state: str,
-        places: list[tuple[str, int]] | None,
-        began: float | None = None,
-        epoch: int = 0,
-    ) -> None:
-        start = -1 if places is None else at(minute if began is None else began)
-        value = TransactionState(producer_id, epoch, 60_000, state, places, at(minute), start)
-        self.records.append((minute, name, coordinator_record(value, name)))
-
-    def transaction(self, minute: float, name: str, producer_id: int, places: list[tuple[str, int]]) -> None:
-        for state, listed in (("Ongoing", places), ("PrepareCommit", places), ("CompleteCommit", [])):
-            self.add(minute, name, producer_id, state, listed)
-
-    def batches(self, until: float, compacted_to: float) -> Iterator[bytes]:
-        last_of = {name: offset for offset, (minute, name, _) in enumerate(self.records) if minute < compacted_to}
-        for offset, (minute, name, record) in enumerate(self.records):
-            if minute < until and (minute >= compacted_to or last_of[name] == offset):
-                epoch = self.elected[1] if minute >= self.elected[0] else 0
-                yield batch(offset, [record], max_timestamp=at(minute), partition_leader_epoch=epoch)
-
-    def end(self, until: float) -> int:
-        return sum(minute < until for minute, _, _ in self.records)
-
-
-def history() -> Coordinator:
-    """Two ids whose transactions are of minutes 10 and 12, and another one that is busy all the time."""
-    log = Coordinator()
-    for name, producer_id in (("busy", BUSY), ("lost", LOST), ("never", NEVER)):
-        log.add(0, name, producer_id, "Empty", None)
-    for minute in range(1, 60):
-        if minute == 10:
-            log.transaction(10, "lost", LOST, PLACES[0])
-        if minute == 14:
-            log.transaction(14, "never", NEVER, PLACES[1])
-        log.transaction(minute + 0.5, "busy", BUSY, PLACES[1])
-    return log
-
-
-def dump(
-    root: Path,
-    log: Coordinator,
-    minute: int,
-    compacted_to: float,
-    topic_id: str = "A" * 22,
-    of_coordinator_alone: bool = False,
-) -> Path:
-    """A dump of that minute: a commit whose marker was lost, and data that its transaction never added."""
-    put(root / "dump.toml", MANIFEST.format(*(datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat(),) * 2))
-    log_dir = root / "broker-1"
-    segment(log_dir, "__transaction_state-0", b"".join(log.batches(minute, compacted_to)))
-    put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
-    ends = [("__transaction_state", 0, log.end(minute))]
-    if not of_coordinator_alone:
-        ends += _partitions(log_dir, minute)
-    put(log_dir / "replication-offset-checkpoint", checkpoint(ends))
-    put(log_dir / "cleaner-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(compacted_to))]))
-    copied_at(log_dir, at(minute))
-    return root
-
-
-def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:
-    """Two partitions; where each ends."""
-    before, after = (marker(n, BUSY, kind=ABORT, max_timestamp=at(minute)) for n, minute in ((0, 9), (3, 13)))
-    orders = [before, data(1, LOST, max_timestamp=at(10)), data(2, NEVER, max_timestamp=at(12)), after]
-    segment(log_dir, "orders-0", b"".join(orders))
-    # Nothing of the busy id's COMMITs is in the dump but the last one.
-    segment(
-        log_dir,
-        "payments-0",
-        b"".join([data(0, BUSY, max_timestamp=at(minute - 0.5)), marker(1, BUSY, max_timestamp=at(minute - 0.5))]),
-    )
-    return [("orders", 0, 4), ("payments", 0, 2)]
-
-
-class Judged:
-    """Runs of the job over dumps, one after the other, into the same tables."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder, self.dumps = spark, folder, 0
-
-    def detect(self, dumped: Path) -> dict[int, str]:
-        """The verdicts of that dump by producer id."""
-        run(self.spark, DetectOptions(str(dumped), str(self.folder / "tables")))
-        found = self.rows(OPEN_TRANSACTIONS)
-        rows = [row for row in found if row["as_of"] == max(each["as_of"] for each in found)]
-        return {row["producer_id"]: f"{row['cause']} {row['action']}" for row in rows}
-
-    def archive(self, dumped: Path) -> int:
-        """How many records were new."""
-        options = DetectOptions(str(dumped), str(self.folder / "tables"))
-        return archive_dump(lambda _: self.spark, options, lambda _: None)["c"]
-
-    def after(self, log: Coordinator, *times: tuple[int, float], **of_last: str) -> dict[int, str]:
-        """The verdicts of the last of some dumps: of which minute each is, and to which the cleaner had come."""
-        *earlier, (minute, compacted_to) = times
-        for each in earlier:
-            self.detect(dump(self.folder / f"dump-{each[0]}", log, *each))
-        return self.detect(dump(self.folder / f"dump-{minute}", log, minute, compacted_to, **of_last))
-
-    def rows(self, table: Table) -> list[dict[str, Any]]:
-        read = self.spark.table(Root(str(self.folder / "tables")).sql_name(table))
-        return [row.asDict(recursive=True) for row in read.collect()]
-
-    def versions(self) -> list[int]:
-        """Commits of the archive's tables."""
-        logs = (self.folder / "tables" / each.name / "_delta_log" for each in ARCHIVE)
-        return [len(list(log.glob("*.json"))) for log in logs]
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS
 
 
 @pytest.fixture
 def judged(spark: SparkSession, tmp_path: Path) -> Judged:
     return Judged(spark, tmp_path)
-
-
-PROVED = {LOST: "MARKER_LOST_COMMIT KEEP", NEVER: "NEVER_ADDED ABORT"}
-UNPROVED = dict.fromkeys((LOST, NEVER), "HISTORY_COMPACTED UNDETERMINED")
 
 
 def test_without_an_archive_what_was_compacted_proves_nothing(judged: Judged) -> None:

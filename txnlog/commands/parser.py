@@ -23,6 +23,7 @@ from txnlog.commands import (
     history,
     list_transactions,
     metrics,
+    prune,
     remedies,
     report,
     verify,
@@ -48,6 +49,7 @@ COMMANDS: tuple[Command, ...] = (
     history.COMMAND,
     archive.COMMAND,
     metrics.COMMAND,
+    prune.COMMAND,
 )
 
 

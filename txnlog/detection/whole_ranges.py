@@ -34,7 +34,8 @@ class WholeRange:
     """Offsets of a coordinator partition, from `from_offset` to before `to_offset`, all of whose records were read.
 
     `written_from` and `written_to` are when the first and the last of them were written (ms). `epochs` are in the order
-    of their offsets; the first one starts at `from_offset`.
+    of their offsets. The first one starts at `from_offset`, or before it if the records up to there were pruned: what
+    is known of their epochs still contradicts other logs.
     """
 
     cluster: str
@@ -51,8 +52,18 @@ class WholeRange:
         """Which log it is of; a recreated topic is another one."""
         return self.cluster, self.coordinator_partition, self.topic_id
 
+    @property
+    def known_from(self) -> int:
+        """The first offset whose leader epoch is known, pruned records included."""
+        return self.epochs[0].start_offset
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether records of its beginning were removed."""
+        return self.known_from < self.from_offset
+
     def epoch_at(self, offset: int) -> int:
-        """The leader epoch of the record at an offset of the range."""
+        """The leader epoch of the record at an offset of the range, or of one that was pruned."""
         return max(each.epoch for each in self.epochs if each.start_offset <= offset)
 
 
@@ -68,9 +79,9 @@ def contradicts(found: WholeRange, seen: SeenEpoch) -> bool:
     Leader epochs never fall from one offset to the next. So the epoch is that of the range at each of its offsets, no
     later than those after it, and no earlier than those before.
     """
-    is_later_before = seen.first_offset < found.from_offset and seen.epoch > found.epochs[0].epoch
+    is_later_before = seen.first_offset < found.known_from and seen.epoch > found.epochs[0].epoch
     is_earlier_after = seen.last_offset >= found.to_offset and seen.epoch < found.epochs[-1].epoch
-    within = (each for each in (seen.first_offset, seen.last_offset) if found.from_offset <= each < found.to_offset)
+    within = (each for each in (seen.first_offset, seen.last_offset) if found.known_from <= each < found.to_offset)
     return is_later_before or is_earlier_after or any(found.epoch_at(each) != seen.epoch for each in within)
 
 
@@ -86,7 +97,7 @@ def joined(ranges: Iterable[WholeRange]) -> list[WholeRange]:
         agreeing, differing = _sorted_out(list(of_log))
         joined_ones: list[WholeRange] = []
         for each in agreeing:
-            if joined_ones and each.from_offset < joined_ones[-1].to_offset:
+            if joined_ones and each.known_from < joined_ones[-1].to_offset:
                 joined_ones[-1] = _join(joined_ones[-1], each)
             else:
                 joined_ones.append(each)
@@ -99,11 +110,11 @@ def reaching_back(own: WholeRange, archived: Iterable[WholeRange]) -> WholeRange
     agreeing, differing = _sorted_out([own, *(each for each in archived if each.log == own.log)])
     if own in differing:
         return own
-    return next(each for each in joined(agreeing) if each.from_offset <= own.from_offset < each.to_offset)
+    return next(each for each in joined(agreeing) if each.known_from <= own.from_offset < each.to_offset)
 
 
 def _in_order(each: WholeRange) -> tuple[object, ...]:
-    return each.log, each.from_offset, -each.to_offset, each.epochs
+    return each.log, each.known_from, -each.to_offset, each.epochs, each.from_offset
 
 
 def _sorted_out(of_log: Sequence[WholeRange]) -> tuple[list[WholeRange], list[WholeRange]]:
@@ -114,7 +125,34 @@ def _sorted_out(of_log: Sequence[WholeRange]) -> tuple[list[WholeRange], list[Wh
 
 def _join(first: WholeRange, second: WholeRange) -> WholeRange:
     """Two that agree, of which the second starts within the first."""
-    if second.to_offset <= first.to_offset:
-        return first
-    later = tuple(each for each in second.epochs if each.start_offset >= first.to_offset)
-    return replace(first, to_offset=second.to_offset, written_to=second.written_to, epochs=first.epochs + later)
+    whole = first
+    if second.to_offset > first.to_offset:
+        later = tuple(each for each in second.epochs if each.start_offset >= first.to_offset)
+        whole = replace(first, to_offset=second.to_offset, written_to=second.written_to, epochs=first.epochs + later)
+    # Whichever was pruned: the other one's records of these offsets may be those that are gone.
+    pruned = [each for each in (first, second) if each.is_pruned]
+    return _begun_with(whole, max(pruned, key=lambda each: each.from_offset)) if pruned else whole
+
+
+def _begun_with(whole: WholeRange, pruned: WholeRange) -> WholeRange:
+    return replace(whole, from_offset=pruned.from_offset, written_from=pruned.written_from)
+
+
+def without_old_holes(ranges: Iterable[WholeRange], before: int) -> list[WholeRange]:
+    """The same, but what was written before `before` (ms) leaves only its leader epochs, where a range follows it.
+
+    That is so where the hole between the two can have only one leader epoch, that of both of its ends: then they
+    contradict the same logs as before.
+    """
+    found: list[WholeRange] = []
+    for _, of_log in groupby(sorted(ranges, key=_in_order), key=lambda each: each.log):
+        agreeing, differing = _sorted_out(list(of_log))
+        kept: list[WholeRange] = []
+        for each in agreeing:
+            last = kept[-1] if kept else None
+            if last is not None and last.written_to < before and last.epochs[-1].epoch == each.epochs[0].epoch:
+                kept[-1] = replace(each, epochs=last.epochs + each.epochs[1:])
+            else:
+                kept.append(each)
+        found += sorted(kept + differing, key=_in_order)
+    return found

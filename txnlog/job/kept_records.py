@@ -53,13 +53,18 @@ def keep_records(
             _merge_transactions(store, clusters, records, min(starts))
     ranges = joined([*archived, *(each for each, _ in parts)])
     if set(ranges) != set(archived):
-        rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
-        values = {name: instant(name) for name in WRITTEN}
-        store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
+        write_ranges(store, clusters, ranges)
     new = dict.fromkeys(clusters, 0)
     for row in wanted:
         new[row["cluster"]] += row["to_offset"] - row["from_offset"]
     return new
+
+
+def write_ranges(store: Store, clusters: list[str], ranges: Iterable[WholeRange]) -> None:
+    """Put these in the place of all ranges of some clusters."""
+    rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
+    values = {name: instant(name) for name in WRITTEN}
+    store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
 
 
 def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFrame:
@@ -102,11 +107,12 @@ def _wanted(archived: Iterable[WholeRange], parts: list[tuple[WholeRange, Row]])
 
 def _uncovered(part: WholeRange, others: Iterable[WholeRange]) -> Iterator[tuple[int, int]]:
     start = part.from_offset
-    for each in sorted(others, key=lambda it: it.from_offset):
-        if each.to_offset <= start or each.from_offset >= part.to_offset:
+    # What was pruned is not added again.
+    for each in sorted(others, key=lambda it: it.known_from):
+        if each.to_offset <= start or each.known_from >= part.to_offset:
             continue
-        if each.from_offset > start:
-            yield start, each.from_offset
+        if each.known_from > start:
+            yield start, each.known_from
         start = max(start, each.to_offset)
     if start < part.to_offset:
         yield start, part.to_offset

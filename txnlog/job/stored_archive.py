@@ -73,7 +73,7 @@ class StoredArchive:
             row |= {
                 "archived_from": history.from_offset,
                 "archived_since": history.written_from,
-                "archived_epoch": history.epochs[0].epoch,
+                "archived_epoch": history.epoch_at(history.from_offset),
             }
         yield row
 

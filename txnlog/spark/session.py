@@ -49,6 +49,12 @@ LOCAL: Mapping[str, Setting] = {
     # Both are sized for clusters (200 and 50): with them a table of five rows takes 16 s to read.
     "spark.sql.shuffle.partitions": 8,
     "spark.databricks.delta.snapshotPartitions": 2,
+    # VACUUM lists a table's folder in so many tasks; the default, 10000, takes minutes for a table of five files.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": 8,
+    # OPTIMIZE leaves files of this size as they are. By default it would write a gigabyte anew each night, and put many
+    # nights into one file, which is then read for any of them.
+    "spark.databricks.delta.optimize.minFileSize": 16 << 20,
+    "spark.databricks.delta.optimize.maxFileSize": 64 << 20,
     "spark.sql.adaptive.enabled": True,
     # Results pass through the driver. This rule would compute on them while planning: row by row, uncompiled, and
     # again in every plan that uses them. With twenty thousand open transactions that takes minutes.
@@ -69,6 +75,7 @@ SMALL_PLANS: Mapping[str, Setting] = {
     "spark.sql.adaptive.enabled": False,
     "spark.sql.shuffle.partitions": 1,
     "spark.databricks.delta.snapshotPartitions": 1,
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": 1,
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # To send few rows to all tasks takes a query of its own.

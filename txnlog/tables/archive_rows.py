@@ -45,12 +45,12 @@ class CoordinatorRangeRow(NamedTuple):
     cluster: Annotated[str, TEXT, "Cluster of the dumps."]
     coordinator_partition: Annotated[int, INT32, "Partition of __transaction_state."]
     topic_id: Annotated[str, TEXT, "Topic id of __transaction_state; a recreated topic has another."]
-    from_offset: Annotated[int, INT64, "First offset of the range."]
+    from_offset: Annotated[int, INT64, "First offset of the range; earlier ones were pruned."]
     to_offset: Annotated[int, INT64, "Offset after its last one."]
     written_from: Annotated[object, TIMESTAMP, "When its first record was written, by the coordinator's clock."]
     written_to: Annotated[object, TIMESTAMP, "When its last record was written."]
     leader_epochs: Annotated[
-        list[tuple[int, int]], LEADER_EPOCHS, "Leader epochs of its records, each with its first offset in the range."
+        list[tuple[int, int]], LEADER_EPOCHS, "Leader epochs, each with its first offset; those of pruned records stay."
     ]
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 
 import txnlog
 from txnlog.errors import TableError
@@ -17,6 +15,8 @@ from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.changes import DELETE, OPERATION, of_table
 from txnlog.tables.layout import (
     CHECK,
+    COORDINATOR_RANGES,
+    RUNS,
     TABLES,
     Root,
     Table,
@@ -26,16 +26,9 @@ from txnlog.tables.layout import (
     creation,
     literal,
 )
+from txnlog.tables.retries import with_retries
 
 TABLE_NAMES = tuple(table.name for table in TABLES)
-ATTEMPTS = 8
-_CONCURRENT = (
-    "DELTA_CONCURRENT",
-    "ConcurrentModification",
-    "ConcurrentAppend",
-    "ConcurrentDelete",
-    "MetadataChanged",
-)
 _NOT_THERE = ("NOT_FOUND", "doesn't exist", "NOT_EXIST", "is not a Delta table")
 _ALREADY_DONE = ("already exists", "DELTA_CONSTRAINT_ALREADY_EXISTS")
 
@@ -85,13 +78,18 @@ class Store:
         """Whether this store has created the table and not written to it, as the only writer."""
         return table.name in self._empty
 
-    def read(self, table: Table, clusters: list[str]) -> DataFrame:
-        """The rows of some clusters."""
+    def is_there(self) -> bool:
+        """Whether there are tables of a run or of an archive."""
+        return any(self._columns(table) is not None for table in (RUNS, COORDINATOR_RANGES))
+
+    def read(self, table: Table, clusters: list[str] | None) -> DataFrame:
+        """The rows of some clusters, or of all."""
         if self.is_new(table):
             # So Spark knows while it plans that there are none, and leaves out what would be done with them.
             columns = ", ".join(f"CAST(NULL AS {each.wire.ddl}) AS {each.name}" for each in columns_of(table))
             return self.spark.sql(f"SELECT {columns} WHERE false")
-        return self.spark.table(self.root.sql_name(table)).where(of_clusters(clusters))
+        found = self.spark.table(self.root.sql_name(table))
+        return found if clusters is None else found.where(of_clusters(clusters))
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
@@ -117,21 +115,36 @@ class Store:
             self.append(table, changes.where(f"{OPERATION} <> '{DELETE}'"))
             return
         names = [field.name for field in columns_of(table)]
-        on = " AND ".join([f"target.{of_clusters(clusters)}", among, *(f"target.{k} = source.{k}" for k in table.key)])
         assignments = ", ".join(f"target.`{name}` = source.`{name}`" for name in names)
         columns, values = (
             ", ".join(f"`{name}`" for name in names),
             ", ".join(f"source.`{name}`" for name in names),
         )
-        # Names of clusters and places may have braces, which PySpark takes for the names of frames.
-        target, on = (text.replace("{", "{{").replace("}", "}}") for text in (self.root.sql_name(table), on))
         sql = (
-            f"MERGE INTO {target} AS target USING {{changes}} AS source ON {on}"
+            f"{self._merge(table, clusters, among)}"
             f" WHEN MATCHED AND source.{OPERATION} = '{DELETE}' THEN DELETE"
             f" WHEN MATCHED THEN UPDATE SET {assignments}"
             f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
         )
         self._run(table, lambda: self.spark.sql(sql, changes=changes))
+
+    def remove(self, table: Table, gone: DataFrame, clusters: list[str], among: str = "true") -> None:
+        """Remove the rows that have the key of one of `gone`; `among` as for `merge`."""
+        sql = f"{self._merge(table, clusters, among)} WHEN MATCHED THEN DELETE"
+        self._run(table, lambda: self.spark.sql(sql, changes=gone.select(*table.key)))
+
+    def run(self, table: Table, statement: str) -> list[Row]:
+        """What an SQL statement about a table answers, in which `{table}` stands for its name."""
+        answer: list[Row] = []
+        sql = statement.format(table=self.root.sql_name(table))
+        self._run(table, lambda: answer.extend(self.spark.sql(sql).collect()))
+        return answer
+
+    def _merge(self, table: Table, clusters: list[str], among: str) -> str:
+        on = " AND ".join([f"target.{of_clusters(clusters)}", among, *(f"target.{k} = source.{k}" for k in table.key)])
+        # Names of clusters and places may have braces, which PySpark takes for the names of frames.
+        target, on = (text.replace("{", "{{").replace("}", "}}") for text in (self.root.sql_name(table), on))
+        return f"MERGE INTO {target} AS target USING {{changes}} AS source ON {on}"
 
     def _save(self, table: Table, writer: DataFrameWriter) -> None:
         if self.root.is_schema:
@@ -141,7 +154,7 @@ class Store:
 
     def _run(self, table: Table, action: Callable[[], object]) -> None:
         try:
-            _with_retries(action)
+            with_retries(action)
             self._empty.discard(table.name)
         except SPARK_ERRORS as error:
             raise TableError(f"{self.root.sql_name(table)} cannot be written: {cause_of(error)}") from error
@@ -162,7 +175,7 @@ class Store:
     def _carry_out(self, table: Table, statements: list[str]) -> None:
         for statement in statements:
             try:
-                _with_retries(partial(self.spark.sql, statement))
+                with_retries(partial(self.spark.sql, statement))
             except SPARK_ERRORS as error:
                 # Another job may have been first.
                 if not any(words in str(error) for words in _ALREADY_DONE):
@@ -216,15 +229,3 @@ class Store:
 def of_clusters(clusters: Iterable[str]) -> str:
     """The rows of some clusters, as SQL: of a condition Delta makes a text again, in which ${a name} is a variable."""
     return f"cluster IN ({', '.join(map(literal, clusters))})"
-
-
-def _with_retries(action: Callable[[], object]) -> None:
-    """Run a write again when another job's commit came in between."""
-    for attempt in range(ATTEMPTS):
-        try:
-            action()
-            return
-        except SPARK_ERRORS as error:
-            if attempt == ATTEMPTS - 1 or not any(words in str(error) for words in _CONCURRENT):
-                raise
-            time.sleep(random.uniform(0.1, 0.5) * 2**attempt)

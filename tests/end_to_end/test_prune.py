@@ -1,0 +1,281 @@
+"""What `txnlog prune` removes, what it never does, and that a pruned archive proves no more than it did before."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from tests.archived_dumps import PROVED, UNPROVED, Judged, at, dump, history
+from tests.end_to_end.processes import commits, contents
+from tests.report_tables import file, night, transaction
+from tests.small_dumps import DAY
+from tests.tables_by_hand import Row, filled
+from txnlog.cli import main
+from txnlog.errors import MissingTableError
+from txnlog.job.pruned_archive import old_records, shorten_ranges
+from txnlog.job.pruning import Kept, Pruned, prune
+from txnlog.report.table_rows import rows
+from txnlog.spark.schema import arrow_schema
+from txnlog.spark.settle import local_frame
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    COORDINATOR_RANGES,
+    COORDINATOR_RECORDS,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    PRODUCER_STATES,
+    RUNS,
+    TABLES,
+    TRANSACTIONS,
+    VERIFICATIONS,
+    Root,
+    Table,
+)
+from txnlog.tables.store import Store
+from txnlog.tables.upkeep import Upkeep
+
+# The last record of the coordinator in a dump of minute 37.
+LAST = 36.5
+MINUTES = 60_000
+
+
+def pruned(spark: SparkSession, folder: Path, keep_ms: int, history_ms: int = 10_000 * DAY) -> Pruned:
+    return prune(lambda _: spark, str(folder), Kept(keep_ms, history_ms), lambda _: None)
+
+
+def prune_history(judged: Judged, before_minute: float) -> Pruned:
+    """Prune what coordinators wrote before a minute, after a dump of minute 37."""
+    return pruned(judged.spark, judged.folder / "tables", 10_000 * DAY, int((LAST - before_minute) * MINUTES))
+
+
+def archived(judged: Judged) -> None:
+    """Dumps of the coordinator that overlap: together they show it whole from minute 2 on."""
+    for times in ((24, 2), (37, 23)):
+        judged.archive(dump(judged.folder / f"dump-{times[0]}", history(), *times, of_coordinator_alone=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "want"),
+    [
+        pytest.param(8, PROVED, id="before both transactions"),
+        pytest.param(11, UNPROVED, id="within the time that they need"),
+        pytest.param(36, UNPROVED, id="but for the last record"),
+    ],
+)
+def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
+    spark: SparkSession, tmp_path: Path, before: float, want: dict[int, str]
+) -> None:
+    judged = Judged(spark, tmp_path)
+    archived(judged)
+    (whole,) = judged.rows(COORDINATOR_RANGES)
+    removed = prune_history(judged, before).rows
+    (left,) = judged.rows(COORDINATOR_RANGES)
+    records = judged.rows(COORDINATOR_RECORDS)
+    assert sorted(row["offset"] for row in records) == list(range(left["from_offset"], left["to_offset"]))
+    assert removed["c", "coordinator_records"] == left["from_offset"] - whole["from_offset"] > 0
+    since = datetime.fromtimestamp(at(before) / 1000, UTC).replace(tzinfo=None)
+    assert left["written_from"] == min(row["append_timestamp"] for row in records) >= since
+    assert left["leader_epochs"] == whole["leader_epochs"]
+    assert min(row["completed_at"] or row["start_timestamp"] for row in judged.rows(TRANSACTIONS)) >= since
+    before_again = commits(judged.folder / "tables")
+    assert not prune_history(judged, before).rows
+    assert commits(judged.folder / "tables") == before_again
+    assert judged.after(history(), (50, 36)) == want
+
+
+def test_what_was_pruned_is_not_archived_again_by_an_old_dump(spark: SparkSession, tmp_path: Path) -> None:
+    judged = Judged(spark, tmp_path)
+    archived(judged)
+    prune_history(judged, 20)
+    versions = judged.versions()
+    assert judged.archive(judged.folder / "dump-24") == 0
+    assert judged.versions() == versions
+
+
+def test_records_that_an_unclean_election_lost_contradict_what_follows_even_if_pruned(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    judged = Judged(spark, tmp_path)
+    log = history()
+    judged.archive(dump(tmp_path / "dump-24", log, 24, 2, of_coordinator_alone=True))
+    # The new leader had lost what was written from minute 5 on; its records from then on are whole.
+    log.elected = (5, 1)
+    judged.archive(dump(tmp_path / "dump-37", log, 37, 4, of_coordinator_alone=True))
+    prune_history(judged, 5.2)
+    assert len(judged.rows(COORDINATOR_RANGES)) == 2
+    assert judged.after(log, (50, 4)) == UNPROVED
+
+
+def test_a_prune_that_was_killed_after_any_step_ends_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """Each step is one commit: what a killed one has done is the first few of them."""
+    whole = Judged(spark, tmp_path / "whole")
+    archived(whole)
+    prune_history(whole, 20)
+    killed = Judged(spark, tmp_path / "killed")
+    archived(killed)
+    store, before = Store(spark, Root(str(tmp_path / "killed" / "tables"))), datetime.fromtimestamp(at(20) / 1000, UTC)
+    ranges = shorten_ranges(store, "c", before)
+    prune_history(killed, 20)
+    assert contents(tmp_path / "killed" / "tables") == contents(tmp_path / "whole" / "tables")
+    assert old_records(store, "c", ranges, before)[0].rows.isEmpty()
+
+
+# ---- runs and what belongs to them
+
+NEW = datetime(2024, 6, 1, 2, tzinfo=UTC)
+OLD = NEW - timedelta(days=100)
+
+
+def candidate(start: int, status: str, **values: object) -> Row:
+    found = transaction(start=start, as_of=OLD)
+    names = ("cluster", "topic", "partition", "producer_id", "start_offset")
+    resolved = OLD if status == "RESOLVED" else None
+    return {name: found[name] for name in names} | {
+        "action": "ABORT", "cause": "NEVER_ADDED", "status": status, "resolved_at": resolved, "as_of": OLD,
+    } | values  # fmt: skip
+
+
+def verification(start: int) -> Row:
+    return {
+        "cluster": "payments", "topic": "orders", "partition": 0, "producer_id": 7, "start_offset": start,
+        "verified_at": OLD, "status": "GONE", "as_of": OLD,
+    }  # fmt: skip
+
+
+def kept(table: str, **row: object) -> tuple[str, Row, bool]:
+    return table, row, True
+
+
+def gone(table: str, **row: object) -> tuple[str, Row, bool]:
+    return table, row, False
+
+
+# Partition 0 of `orders` was dumped in both nights, `lonely` in the old one alone. At offset 1 something is open in
+# both nights, at 2 in the old one.
+CASES: list[tuple[str, Row, bool]] = [
+    gone("runs", **night(OLD)),
+    kept("runs", **night(NEW)),
+    # The latest run of a cluster that is no longer dumped.
+    kept("runs", **night(OLD, cluster="other")),
+    kept("open_transactions", **transaction(start=1, as_of=NEW)),
+    kept("open_transactions", **transaction(start=1, as_of=OLD)),
+    gone("open_transactions", **transaction(start=2, as_of=OLD)),
+    kept("open_transactions", **transaction(start=3, as_of=OLD)),
+    kept("open_transactions", **transaction(start=4, as_of=OLD, action="KEEP", cause="MARKER_LOST_COMMIT")),
+    kept("open_transactions", **transaction(topic="lonely", start=5, as_of=OLD)),
+    kept("open_transactions", **transaction(cluster="other", start=6, as_of=OLD)),
+    kept("abort_candidates", **candidate(3, "OPEN")),
+    gone("abort_candidates", **candidate(2, "RESOLVED")),
+    kept("abort_candidates", **candidate(7, "RESOLVED", resolved_at=NEW)),
+    kept("verifications", **verification(3)),
+    gone("verifications", **verification(2)),
+    gone("dump_files", **file("old", topic="orders", as_of=OLD)),
+    gone("dump_files", **file("checkpoint", topic=None, partition=None, as_of=OLD)),
+    kept("dump_files", **file("new", topic="orders", as_of=NEW)),
+    kept("dump_files", **file("lonely", topic="lonely", as_of=OLD)),
+    kept("dump_files", **file("other", cluster="other", topic="orders", as_of=OLD)),
+    gone("producer_states", cluster="payments", topic="orders", partition=0, producer_id=1, as_of=OLD),
+    kept("producer_states", cluster="payments", topic="orders", partition=0, producer_id=2, as_of=NEW),
+]
+
+
+@pytest.fixture(scope="module")
+def by_hand(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pruned]:
+    """Tables with these rows, after a prune."""
+    folder = tmp_path_factory.mktemp("by-hand")
+    store = Store(spark, Root(str(folder)))
+    store.ensure()
+    for table in (RUNS, OPEN_TRANSACTIONS, ABORT_CANDIDATES, VERIFICATIONS, DUMP_FILES, PRODUCER_STATES):
+        add(store, table, [row for name, row, _ in CASES if name == table.name])
+    return folder, pruned(spark, folder, 90 * DAY)
+
+
+def add(store: Store, table: Table, found: list[Row]) -> None:
+    """Append rows to a table that is there."""
+    filled_rows = [filled(table, row) for row in found]
+    store.append(table, local_frame(store.spark, filled_rows, arrow_schema(table.row)))
+
+
+def keys(folder: Path) -> set[tuple[object, ...]]:
+    tables = {table.name: table for table in TABLES}
+    return {
+        (name, *(row[key] for key in tables[name].key))
+        for name in {each[0] for each in CASES}
+        for row in rows(Root(str(folder)), tables[name])
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "is_kept"),
+    CASES,
+    ids=[f"{'kept' if kept else 'removed'}-{number}-{name}" for number, (name, _, kept) in enumerate(CASES)],
+)
+def test_what_is_old_is_removed_unless_something_rests_on_it(
+    by_hand: tuple[Path, Pruned], name: str, row: Row, is_kept: bool
+) -> None:
+    (table,) = (each for each in TABLES if each.name == name)
+    key = (name, *(filled(table, row)[each] for each in table.key))
+    assert (key in keys(by_hand[0])) is is_kept
+
+
+def test_each_removed_row_is_counted_and_a_second_prune_finds_nothing(
+    spark: SparkSession, by_hand: tuple[Path, Pruned]
+) -> None:
+    folder, first = by_hand
+    wanted = Counter((row["cluster"], name) for name, row, is_kept in CASES if not is_kept)
+    assert first.rows == dict(wanted)
+    before = commits(folder)
+    again = pruned(spark, folder, 90 * DAY)
+    assert (again.rows, again.upkeep, commits(folder)) == ({}, Upkeep(0, 0), before)
+
+
+def test_small_files_become_one_and_those_that_were_replaced_stay_for_a_week(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    store = Store(spark, Root(str(tmp_path)))
+    store.ensure()
+    for hour in range(4):
+        add(store, RUNS, [night(NEW + timedelta(hours=hour))])
+    written = set((tmp_path / "runs").rglob("*.parquet"))
+    assert pruned(spark, tmp_path, 90 * DAY).upkeep == Upkeep(4, 0)
+    assert len(DeltaTable(str(tmp_path / "runs")).file_uris()) == 1
+    assert written < set((tmp_path / "runs").rglob("*.parquet"))
+    # Eight days later.
+    for path in written:
+        os.utime(path, (time.time() - 8 * 86_400,) * 2)
+    replaced = time.time() - 8 * 86_400
+    log = sorted((tmp_path / "runs" / "_delta_log").glob("*.json"))[-1]
+    log.write_text(re.sub(r'"deletionTimestamp":\d+', f'"deletionTimestamp":{int(replaced * 1000)}', log.read_text()))
+    (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
+    spark.catalog.clearCache()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert pruned(spark, tmp_path, 90 * DAY).upkeep == Upkeep(0, 4)
+    assert not written & set((tmp_path / "runs").rglob("*.parquet"))
+
+
+def test_a_folder_without_tables_is_said_and_not_made(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(MissingTableError, match="there is no such folder"):
+        pruned(spark, tmp_path / "absent", DAY)
+    with pytest.raises(MissingTableError, match="there is no table in it"):
+        pruned(spark, tmp_path, DAY)
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_command_says_what_it_removed(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(spark, Root(str(tmp_path)))
+    store.ensure()
+    add(store, RUNS, [night(OLD), night(NEW)])
+    assert main(["prune", "--tables", str(tmp_path), "--keep", "90d"]) == 0
+    assert capsys.readouterr().out == "payments: 1 row of runs removed\n"
+    assert main(["prune", "--tables", str(tmp_path), "--keep", "90d"]) == 0
+    assert capsys.readouterr().out == "Nothing is old: no table was changed.\n"

@@ -1,0 +1,103 @@
+"""Shortens the archive of coordinators' records: what is left of a range is whole, and contradicts what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from txnlog.detection.aggregates import summed
+from txnlog.detection.whole_ranges import WholeRange, without_old_holes
+from txnlog.job.kept_records import write_ranges
+from txnlog.job.old_rows import Old, instant_literal
+from txnlog.job.stored_archive import stored_ranges
+from txnlog.spark.settle import local_frame
+from txnlog.tables.layout import COORDINATOR_RECORDS, TRANSACTIONS
+from txnlog.tables.store import Store
+
+# A range in the frames below: the number that it has in a list, its log and its offsets.
+_SPANS = pa.schema(
+    [
+        ("number", pa.int32()),
+        ("cluster", pa.string()),
+        ("coordinator_partition", pa.int32()),
+        ("topic_id", pa.string()),
+        ("from_offset", pa.int64()),
+        ("to_offset", pa.int64()),
+    ]
+)
+_WITHIN = (
+    "record.cluster = span.cluster AND record.coordinator_partition = span.coordinator_partition"
+    " AND record.topic_id = span.topic_id AND offset >= from_offset AND offset < to_offset"
+)
+# When a record was written; where nothing says so, it was there when the copy was taken.
+_WRITTEN = "coalesce(greatest(last_update_timestamp, append_timestamp), as_of)"
+# When a transaction ended; of one that was under way when it was last seen, when it began.
+_ENDED = "coalesce(completed_at, decided_at, start_timestamp)"
+
+
+def shorten_ranges(store: Store, cluster: str, before: datetime) -> list[WholeRange]:
+    """Let each range of a cluster begin with its first record that was written at a time or later; the new ranges.
+
+    A range of older records alone keeps the last of them. All keep their leader epochs: what contradicted a range
+    still does, so that no verdict rests on more than it did before.
+    """
+    ranges, before_ms = stored_ranges(store, [cluster]), int(before.timestamp() * 1000)
+    wanted = [each for each in ranges if each.written_from < before_ms]
+    if not wanted:
+        return ranges
+    begun = {each["number"]: each for each in _beginnings(store, cluster, wanted, before_ms)}
+    shorter = {each: _begun(each, begun[number]) for number, each in enumerate(wanted) if number in begun}
+    kept = without_old_holes((shorter.get(each, each) for each in ranges), before_ms)
+    if set(kept) != set(ranges):
+        write_ranges(store, [cluster], kept)
+    return kept
+
+
+def _beginnings(store: Store, cluster: str, ranges: list[WholeRange], before_ms: int) -> list[dict[str, int]]:
+    """By number of a range: the offset of its first record that is not old, else of its last; when it was written."""
+    is_new = f"unix_millis({_WRITTEN}) >= {before_ms}"
+    records = _within(store, cluster, ranges, "inner").selectExpr(
+        "number", "offset", f"unix_millis({_WRITTEN}) AS written", f"{is_new} AS is_new"
+    )
+    first = summed(
+        records,
+        ("number",),
+        "coalesce(min(offset) FILTER (WHERE is_new), max(offset)) AS offset",
+        "coalesce(min_by(written, offset) FILTER (WHERE is_new), max_by(written, offset)) AS written",
+    )
+    found: list[dict[str, int]] = first.toArrow().to_pylist()
+    return found
+
+
+def _begun(found: WholeRange, record: dict[str, int]) -> WholeRange:
+    if record["offset"] <= found.from_offset:
+        return found
+    return replace(found, from_offset=record["offset"], written_from=record["written"])
+
+
+def old_records(store: Store, cluster: str, ranges: list[WholeRange], before: datetime) -> list[Old]:
+    """What was written before a time: records that are in none of the ranges, and transactions that ended."""
+    time = instant_literal(before)
+    # Of files whose earliest record is later none is read.
+    is_old = "({0}append_timestamp IS NULL OR {0}append_timestamp < {1})"
+    records = _within(store, cluster, ranges, "left_anti", is_old.format("", time)).where(f"{_WRITTEN} < {time}")
+    ended = store.read(TRANSACTIONS, [cluster]).where(f"{_ENDED} < {time}")
+    return [
+        Old(COORDINATOR_RECORDS, records, is_old.format("target.", time)),
+        Old(TRANSACTIONS, ended, f"target.start_timestamp < {time}"),
+    ]
+
+
+def _within(store: Store, cluster: str, ranges: Iterable[WholeRange], how: str, where: str = "true") -> DataFrame:
+    """The records of a cluster joined with the ranges that they are within."""
+    rows = [
+        {name: number if name == "number" else getattr(each, name) for name in _SPANS.names}
+        for number, each in enumerate(ranges)
+    ]
+    records = store.read(COORDINATOR_RECORDS, [cluster]).where(where)
+    return records.alias("record").join(local_frame(store.spark, rows, _SPANS).alias("span"), F.expr(_WITHIN), how)
