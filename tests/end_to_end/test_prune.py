@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import time
@@ -13,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.archived_dumps import PROVED, UNPROVED, Judged, at, dump, history
+from tests.archived_dumps import NEVER, PROVED, UNPROVED, Judged, at, dump, history
 from tests.end_to_end.processes import commits, contents
 from tests.report_tables import file, night, transaction
 from tests.small_dumps import DAY
@@ -21,7 +23,7 @@ from tests.tables_by_hand import Row, filled
 from txnlog.cli import main
 from txnlog.errors import MissingTableError
 from txnlog.job.pruned_archive import old_records, shorten_ranges
-from txnlog.job.pruning import Kept, Pruned, prune
+from txnlog.job.pruning import Kept, without_old_rows
 from txnlog.report.table_rows import rows
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame
@@ -40,20 +42,18 @@ from txnlog.tables.layout import (
     Table,
 )
 from txnlog.tables.store import Store
-from txnlog.tables.upkeep import Upkeep
 
+pytestmark = pytest.mark.processes
+DELETED = re.compile(r'"deletionTimestamp":\d+')
 # The last record of the coordinator in a dump of minute 37.
 LAST = 36.5
 MINUTES = 60_000
 
 
-def pruned(spark: SparkSession, folder: Path, keep_ms: int, history_ms: int = 10_000 * DAY) -> Pruned:
-    return prune(lambda _: spark, str(folder), Kept(keep_ms, history_ms), lambda _: None)
-
-
-def prune_history(judged: Judged, before_minute: float) -> Pruned:
+def prune_history(judged: Judged, before_minute: float) -> dict[tuple[str, str], int]:
     """Prune what coordinators wrote before a minute, after a dump of minute 37."""
-    return pruned(judged.spark, judged.folder / "tables", 10_000 * DAY, int((LAST - before_minute) * MINUTES))
+    store = Store(judged.spark, Root(str(judged.folder / "tables")))
+    return without_old_rows(store, Kept(10_000 * DAY, int((LAST - before_minute) * MINUTES)))
 
 
 def archived(judged: Judged) -> None:
@@ -76,7 +76,7 @@ def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
     judged = Judged(spark, tmp_path)
     archived(judged)
     (whole,) = judged.rows(COORDINATOR_RANGES)
-    removed = prune_history(judged, before).rows
+    removed = prune_history(judged, before)
     (left,) = judged.rows(COORDINATOR_RANGES)
     records = judged.rows(COORDINATOR_RECORDS)
     assert sorted(row["offset"] for row in records) == list(range(left["from_offset"], left["to_offset"]))
@@ -86,7 +86,7 @@ def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
     assert left["leader_epochs"] == whole["leader_epochs"]
     assert min(row["completed_at"] or row["start_timestamp"] for row in judged.rows(TRANSACTIONS)) >= since
     before_again = commits(judged.folder / "tables")
-    assert not prune_history(judged, before).rows
+    assert not prune_history(judged, before)
     assert commits(judged.folder / "tables") == before_again
     assert judged.after(history(), (50, 36)) == want
 
@@ -111,7 +111,7 @@ def test_records_that_an_unclean_election_lost_contradict_what_follows_even_if_p
     judged.archive(dump(tmp_path / "dump-37", log, 37, 4, of_coordinator_alone=True))
     prune_history(judged, 5.2)
     assert len(judged.rows(COORDINATOR_RANGES)) == 2
-    assert judged.after(log, (50, 4)) == UNPROVED
+    assert judged.after(log, (50, 4))[NEVER].endswith("UNDETERMINED")
 
 
 def test_a_prune_that_was_killed_after_any_step_ends_the_same(spark: SparkSession, tmp_path: Path) -> None:
@@ -188,14 +188,24 @@ CASES: list[tuple[str, Row, bool]] = [
 
 
 @pytest.fixture(scope="module")
-def by_hand(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pruned]:
-    """Tables with these rows, after a prune."""
+def by_hand(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Tables with these rows after a prune, and what that said."""
     folder = tmp_path_factory.mktemp("by-hand")
     store = Store(spark, Root(str(folder)))
     store.ensure()
     for table in (RUNS, OPEN_TRANSACTIONS, ABORT_CANDIDATES, VERIFICATIONS, DUMP_FILES, PRODUCER_STATES):
         add(store, table, [row for name, row, _ in CASES if name == table.name])
-    return folder, pruned(spark, folder, 90 * DAY)
+    for hour in range(3):
+        add(store, RUNS, [night(NEW + timedelta(hours=hour))])
+    return folder, pruned(folder)
+
+
+def pruned(folder: Path) -> str:
+    """What the command prints."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert main(["prune", "--tables", str(folder), "--keep", "90d"]) == 0
+    return said.getvalue()
 
 
 def add(store: Store, table: Table, found: list[Row]) -> None:
@@ -219,63 +229,50 @@ def keys(folder: Path) -> set[tuple[object, ...]]:
     ids=[f"{'kept' if kept else 'removed'}-{number}-{name}" for number, (name, _, kept) in enumerate(CASES)],
 )
 def test_what_is_old_is_removed_unless_something_rests_on_it(
-    by_hand: tuple[Path, Pruned], name: str, row: Row, is_kept: bool
+    by_hand: tuple[Path, str], name: str, row: Row, is_kept: bool
 ) -> None:
     (table,) = (each for each in TABLES if each.name == name)
     key = (name, *(filled(table, row)[each] for each in table.key))
     assert (key in keys(by_hand[0])) is is_kept
 
 
-def test_each_removed_row_is_counted_and_a_second_prune_finds_nothing(
-    spark: SparkSession, by_hand: tuple[Path, Pruned]
-) -> None:
-    folder, first = by_hand
+def test_each_removed_row_is_counted_and_a_second_prune_finds_nothing(by_hand: tuple[Path, str]) -> None:
+    folder, said = by_hand
     wanted = Counter((row["cluster"], name) for name, row, is_kept in CASES if not is_kept)
-    assert first.rows == dict(wanted)
+    lines = [
+        f"{cluster}: {rows} row{'s' if rows > 1 else ''} of {name} removed"
+        for (cluster, name), rows in sorted(wanted.items())
+    ]
+    *first, last = said.splitlines()
+    assert first == lines
+    # Of `runs` there were files of two clusters, and of one of them three more.
+    assert last == "4 small files compacted"
     before = commits(folder)
-    again = pruned(spark, folder, 90 * DAY)
-    assert (again.rows, again.upkeep, commits(folder)) == ({}, Upkeep(0, 0), before)
+    assert pruned(folder) == "Nothing is old: no table was changed.\n"
+    assert commits(folder) == before
 
 
-def test_small_files_become_one_and_those_that_were_replaced_stay_for_a_week(
-    spark: SparkSession, tmp_path: Path
+def test_files_that_were_replaced_stay_for_a_week(spark: SparkSession, by_hand: tuple[Path, str]) -> None:
+    folder = by_hand[0] / "runs"
+    needed = {Path(each) for each in DeltaTable(str(folder)).file_uris()}
+    replaced = set(folder.rglob("*.parquet")) - needed
+    assert len(replaced) > 3
+    long_ago = time.time() - 8 * 86_400
+    for path in replaced:
+        os.utime(path, (long_ago, long_ago))
+    for log in (folder / "_delta_log").glob("*.json"):
+        log.write_text(DELETED.sub(f'"deletionTimestamp":{int(long_ago * 1000)}', log.read_text()))
+        (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
+    # What Delta has read of the log it does not read again.
+    moved = folder.parent.rename(folder.parent.with_name("moved"))
+    assert pruned(moved) == f"{len(replaced)} files deleted that no version of the last 7 days needs\n"
+    assert len(set((moved / "runs").rglob("*.parquet"))) == len(needed)
+
+
+def test_a_folder_without_tables_is_said_and_not_made(
+    tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = Store(spark, Root(str(tmp_path)))
-    store.ensure()
-    for hour in range(4):
-        add(store, RUNS, [night(NEW + timedelta(hours=hour))])
-    written = set((tmp_path / "runs").rglob("*.parquet"))
-    assert pruned(spark, tmp_path, 90 * DAY).upkeep == Upkeep(4, 0)
-    assert len(DeltaTable(str(tmp_path / "runs")).file_uris()) == 1
-    assert written < set((tmp_path / "runs").rglob("*.parquet"))
-    # Eight days later.
-    for path in written:
-        os.utime(path, (time.time() - 8 * 86_400,) * 2)
-    replaced = time.time() - 8 * 86_400
-    log = sorted((tmp_path / "runs" / "_delta_log").glob("*.json"))[-1]
-    log.write_text(re.sub(r'"deletionTimestamp":\d+', f'"deletionTimestamp":{int(replaced * 1000)}', log.read_text()))
-    (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
-    spark.catalog.clearCache()
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    assert pruned(spark, tmp_path, 90 * DAY).upkeep == Upkeep(0, 4)
-    assert not written & set((tmp_path / "runs").rglob("*.parquet"))
-
-
-def test_a_folder_without_tables_is_said_and_not_made(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(MissingTableError, match="there is no such folder"):
-        pruned(spark, tmp_path / "absent", DAY)
-    with pytest.raises(MissingTableError, match="there is no table in it"):
-        pruned(spark, tmp_path, DAY)
+    for place, said in ((tmp_path / "absent", "there is no such folder"), (tmp_path, "there is no table in it")):
+        assert main(["prune", "--tables", str(place), "--keep", "90d"]) == MissingTableError.exit_code
+        assert said in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
-
-
-def test_the_command_says_what_it_removed(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = Store(spark, Root(str(tmp_path)))
-    store.ensure()
-    add(store, RUNS, [night(OLD), night(NEW)])
-    assert main(["prune", "--tables", str(tmp_path), "--keep", "90d"]) == 0
-    assert capsys.readouterr().out == "payments: 1 row of runs removed\n"
-    assert main(["prune", "--tables", str(tmp_path), "--keep", "90d"]) == 0
-    assert capsys.readouterr().out == "Nothing is old: no table was changed.\n"

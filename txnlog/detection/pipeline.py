@@ -53,7 +53,7 @@ class Detection:
 
     `undated`: log directories of which nothing says when they were copied. `contradicted`: clusters whose ids lie in
     other coordinator partitions than they would with the number that is stated. `whole_parts`: what each copy of a
-    coordinator partition shows whole.
+    coordinator partition shows whole. `as_ofs`: the as-ofs of `times` (ms), in order.
     """
 
     transactions: DataFrame
@@ -64,6 +64,7 @@ class Detection:
     undated: list[str]
     contradicted: list[dict[str, Any]]
     whole_parts: pa.Table
+    as_ofs: list[int]
 
 
 class Shown(NamedTuple):
@@ -130,6 +131,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         undated=_undated(times),
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
         whole_parts=parts.rows,
+        as_ofs=sorted({row["as_of"] for row in times.rows.to_pylist() if row["as_of"] is not None}),
     )
 
 

@@ -48,9 +48,11 @@ def write_snapshots(store: Store, clusters: list[str], facts: Facts, detection: 
     second.result()
 
 
-def later_copies(store: Store, clusters: list[str]) -> DataFrame:
-    """The latest as-of (`later_as_of`) that any run saw of each partition."""
-    seen = store.read(DUMP_FILES, clusters).where("kind = 'segment' AND copy_chosen")
+def later_copies(store: Store, clusters: list[str], since: str) -> DataFrame:
+    """The latest as-of (`later_as_of`) that any run saw of each partition, of those of which `since` holds: no earlier
+    one is later than any of this dump.
+    """
+    seen = store.read(DUMP_FILES, clusters).where(f"kind = 'segment' AND copy_chosen AND {since}")
     return summed(seen, PARTITION, "max(as_of) AS later_as_of")
 
 

@@ -57,7 +57,7 @@ def prune(start: Start, tables: str, kept: Kept, announce: Callable[[str], None]
                 raise MissingTableError(f"{root.text}: there is no table in it: run `txnlog detect` first")
             store.ensure()
         with steps.step("remove old rows"):
-            rows = _without_old_rows(store, kept)
+            rows = without_old_rows(store, kept)
         with steps.step("compact and vacuum"):
             return Pruned(rows, keep_up(store))
 
@@ -68,7 +68,8 @@ def _check_is_there(root: Root) -> None:
         raise MissingTableError(f"{root.text}: there is no such folder: run `txnlog detect` first")
 
 
-def _without_old_rows(store: Store, kept: Kept) -> dict[tuple[str, str], int]:
+def without_old_rows(store: Store, kept: Kept) -> dict[tuple[str, str], int]:
+    """Remove what is older; how many rows, by cluster and table."""
     now = datetime.now(UTC)
     removed: dict[tuple[str, str], int] = {}
     for cluster, before in _archives(store, now, kept.history_ms).items():

@@ -56,7 +56,9 @@ def write_results(
     """Write all tables of a run; the rows of `runs`, one a cluster, as dictionaries."""
     with steps.step("write the verdicts"):
         store.await_tables()
-        later, existing = later_copies(store, clusters), store.read(OPEN_TRANSACTIONS, clusters)
+        # Of all other nights no file is read, however many there are.
+        since, during = _since(detection), _during(detection)
+        later, existing = later_copies(store, clusters, since), store.read(OPEN_TRANSACTIONS, clusters).where(during)
         found, covered = open_transaction_rows(detection.transactions), _covered(detection)
         candidates = store.read(ABORT_CANDIDATES, clusters)
         contradicted = detection.transactions.where("is_contradicted")
@@ -69,7 +71,7 @@ def write_results(
             latest_runs(store, clusters),
             with_states(store, clusters),
         )
-        _merge(store, OPEN_TRANSACTIONS, transactions, clusters)
+        _merge(store, OPEN_TRANSACTIONS, transactions, clusters, f"target.{during}")
         _merge(store, ABORT_CANDIDATES, to_abort, clusters)
     # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.
@@ -80,7 +82,7 @@ def write_results(
             writes.append(beside.submit(write_groups, store, clusters, facts, detection, dated, found))
         shown = (facts.transaction_states, detection.times, detection.whole_parts)
         writes.append(beside.submit(keep_records, store, clusters, *shown))
-        _write_dump_files(store, clusters, facts.dump_files, detection)
+        _write_dump_files(store, clusters, facts.dump_files, detection, during)
         for write in writes:
             write.result()
     with steps.step("write the run"):
@@ -96,19 +98,31 @@ def _covered(detection: Detection) -> DataFrame:
     )
 
 
-def _merge(store: Store, table: Table, changes: Settled, clusters: list[str]) -> None:
+def _since(detection: Detection) -> str:
+    """The condition, of rows with an `as_of`, for what is not older than all of the dump."""
+    return f"as_of >= timestamp_millis({detection.as_ofs[0]})" if detection.as_ofs else "true"
+
+
+def _during(detection: Detection) -> str:
+    """The condition for what may be of the dump."""
+    if not detection.as_ofs:
+        return "as_of IS NOT NULL"
+    return f"as_of BETWEEN timestamp_millis({detection.as_ofs[0]}) AND timestamp_millis({detection.as_ofs[-1]})"
+
+
+def _merge(store: Store, table: Table, changes: Settled, clusters: list[str], among: str = "true") -> None:
     """Write what changed; where nothing did, there is no commit."""
     if changes.rows.num_rows:
-        store.merge(table, changes.frame, clusters)
+        store.merge(table, changes.frame, clusters, among)
 
 
-def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection) -> None:
+def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection, during: str) -> None:
     chosen = detection.copies.selectExpr(*COPY, "chosen_because", "true AS copy_chosen")
     times = detection.times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of")
     found = files.join(times, [*LOG_DIR], "inner").join(chosen, [*COPY], "left")
     rows = rows_of_table(DUMP_FILES, found, {"copy_chosen": "coalesce(copy_chosen, false)"})
-    changes = new_or_different(DUMP_FILES, rows, store.read(DUMP_FILES, clusters))
-    store.merge(DUMP_FILES, as_upserts(changes), clusters)
+    changes = new_or_different(DUMP_FILES, rows, store.read(DUMP_FILES, clusters).where(during))
+    store.merge(DUMP_FILES, as_upserts(changes), clusters, f"target.{during}")
 
 
 def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.fitted import Column
-from txnlog.report.latest_run import of_latest_run
+from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
 from txnlog.tables.layout import COORDINATOR_RANGES, DUMP_FILES, RUNS, Root, Table
@@ -64,7 +64,8 @@ def histories_of(
     """One for each cluster that has runs or ranges; `read` gives rows of a table of which a condition in SQL holds."""
     latest = {run["cluster"]: run for run in runs}
     files = f"topic = '{TRANSACTION_STATE}' AND kind = 'segment' AND copy_chosen AND batches = 0 AND bytes_damaged = 0"
-    empty = of_latest_run(read(DUMP_FILES, files), latest.values()) if latest else []
+    found = read(DUMP_FILES, f"{files} AND {since(latest.values())}") if latest else []
+    empty = of_latest_run(found, latest.values())
     by_cluster: dict[str, list[Row]] = {name: [] for name in sorted(latest)}
     for each in ranges:
         by_cluster.setdefault(each["cluster"], []).append(each)

@@ -11,7 +11,7 @@ from typing import Any
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions, rank
 from txnlog.report.fitted import ACTION_STYLES, Column
-from txnlog.report.latest_run import of_latest_run
+from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import as_csv, as_json, as_table, counted, plain
 from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.selection import ALL, Selection
@@ -42,8 +42,8 @@ def late_transactions(root: Root, selection: Selection = ALL) -> list[dict[str, 
 
 def latest_transactions(root: Root, where: str = "true") -> list[dict[str, Any]]:
     """The open transactions of the latest dump of each cluster for which the SQL holds, the most urgent first."""
-    runs = rows(root, RUNS, order="as_of_to, finished_at")
-    found = of_latest_run(rows(root, OPEN_TRANSACTIONS, where), runs)
+    runs = {run["cluster"]: run for run in rows(root, RUNS, order="as_of_to, finished_at")}.values()
+    found = of_latest_run(rows(root, OPEN_TRANSACTIONS, f"({where}) AND {since(runs)}"), runs)
     return sorted(found, key=lambda row: (row["cluster"], *rank(row)))
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 from txnlog.tables.layout import TABLES, Table
 from txnlog.tables.store import Store
+
+AT_ONCE = 4
 
 
 class Upkeep(NamedTuple):
@@ -21,7 +25,10 @@ def keep_up(store: Store, tables: tuple[Table, ...] = TABLES) -> Upkeep:
     Delta keeps what was replaced for seven days (`delta.deletedFileRetentionDuration`), for whoever still reads it, and
     refuses to do with less: that check stays on.
     """
-    return Upkeep(sum(_compacted(store, each) for each in tables), sum(_vacuumed(store, each) for each in tables))
+    # Most of it is waiting, and the tables do not wait for one another.
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        compacted = sum(pool.map(partial(_compacted, store), tables))
+        return Upkeep(compacted, sum(pool.map(partial(_vacuumed, store), tables)))
 
 
 def _compacted(store: Store, table: Table) -> int:
