@@ -9,8 +9,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
-import pytest
-
+from tests.tools import needed
 from tests.writer import data, put, segment
 from txnlog.dump.copying import Copies, script, source
 
@@ -71,8 +70,8 @@ class Place:
 
     def begin(self, way: str, *log_dirs: str, values: dict[str, Any] | None = None, **env: str) -> Popen[bytes]:
         """The script for these log directories (`1=/path`), as it begins, in a group of processes of its own."""
-        if "tar" not in way and way != "kubectl" and shutil.which("rsync") is None:
-            pytest.skip("rsync is not installed")
+        if "tar" not in way and way != "kubectl":
+            needed("rsync", "rsync")
         host = {"ssh": "kafka-1:", "ssh tar": "kafka-1:", "kubectl": "pod/kafka-0:"}.get(way, "")
         sources = [source(each.replace("=", f"={host}", 1)) for each in log_dirs]
         copies = Copies(sources, str(self.to), with_tar="tar" in way, **values or {})

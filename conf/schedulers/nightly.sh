@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
 # One run for a plain scheduler: nightly.sh CONFIG METRICS, e.g. nightly.sh /etc/txnlog/nightly.toml
 # /var/lib/node_exporter/textfile/txnlog.prom. Its exit code is that of `txnlog detect`, its last line says what to do.
+# While the run of the night before is still going on it does nothing, says so, and ends with exit code 75.
+# The lock lies where the user may write: in $LOCKS, which systemd makes (RuntimeDirectory=) or you do.
 set -uo pipefail
 config=${1:?CONFIG is missing} metrics=${2:?METRICS is missing}
+locks=${LOCKS:-${RUNTIME_DIRECTORY:-${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}}}
+
+if ! exec 9>>"$locks/txnlog-$(id -u).lock"; then
+  echo "txnlog: the lock cannot be made in $locks: name a folder that $(id -un) may write to as LOCKS" >&2
+  exit 2
+fi
+if ! flock --nonblock 9; then
+  echo "txnlog: skipped: the previous run holds $locks/txnlog-$(id -u).lock" >&2
+  exit 75
+fi
 
 txnlog detect --config "$config" --metrics "$metrics"
 code=$?

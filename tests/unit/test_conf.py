@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import re
 import shlex
 import subprocess
@@ -113,21 +114,42 @@ def test_the_environment_has_a_wheel_where_the_build_puts_it(bundle: dict[str, A
     assert built == ROOT
 
 
-def test_the_script_for_cron_ends_with_the_exit_code_and_says_what_it_means(tmp_path: Path) -> None:
-    txnlog = tmp_path / "txnlog"
+def nightly(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """One night over a dump that is not there, with its lock in the folder."""
+    txnlog = folder / "txnlog"
     txnlog.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m txnlog.cli "$@"\n')
     txnlog.chmod(0o755)
-    config = tmp_path / "nightly.toml"
+    config = folder / "nightly.toml"
     config.write_text('dump = "absent"\n')
-    done = subprocess.run(
-        [SCHEDULERS / "nightly.sh", config, tmp_path / "txnlog.prom"],
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+    return subprocess.run(
+        [SCHEDULERS / "nightly.sh", config, folder / "txnlog.prom"],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LOCKS": str(folder)} | environment,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_the_script_for_cron_ends_with_the_exit_code_and_says_what_it_means(tmp_path: Path) -> None:
+    done = nightly(tmp_path)
     assert done.returncode == 2
     first, last = done.stderr.splitlines()
     assert "tables is missing" in first
     assert last.startswith("txnlog: wrong options, or a dump that cannot be read")
+
+
+def test_a_night_is_skipped_and_said_while_the_one_before_is_going_on(tmp_path: Path) -> None:
+    nightly(tmp_path)
+    (lock,) = tmp_path.glob("*.lock")
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = nightly(tmp_path)
+    assert (done.returncode, done.stderr) == (75, f"txnlog: skipped: the previous run holds {lock}\n")
+    assert nightly(tmp_path).returncode == 2
+
+
+def test_a_place_for_the_lock_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    done = nightly(tmp_path, LOCKS=str(tmp_path / "absent"))
+    assert done.returncode == 2
+    assert "name a folder that" in done.stderr.splitlines()[-1]
 
 
 def test_the_script_has_a_line_for_each_exit_code() -> None:
@@ -136,17 +158,43 @@ def test_the_script_has_a_line_for_each_exit_code() -> None:
     assert re.findall(r"^  (\d)\)", script, re.MULTILINE) == codes
 
 
-def test_the_crontab_calls_the_script_and_the_archive() -> None:
-    lines = [line for line in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if line[:1].isdigit()]
-    night, hour = lines
-    assert re.fullmatch(
-        r"\d+ \d+ \* \* \*  txnlog  flock --nonblock \S+ nightly\.sh \S+\.toml \S+\.prom 2>&1 .*", night
-    )
-    found = re.fullmatch(r"\d+ \* \* \* \*  txnlog  flock --nonblock \S+ txnlog (archive .*) 2>&1 .*", hour)
+def test_the_crontab_calls_the_script_the_archive_and_prune() -> None:
+    text = (SCHEDULERS / "txnlog.cron").read_text("utf-8")
+    night, hour, week = (line for line in text.splitlines() if line[:1].isdigit())
+    assert re.fullmatch(r"\d+ \d+ \* \* \*  txnlog  nightly\.sh \S+\.toml \S+\.prom 2>&1 \| .*", night)
+    found = re.search(r" txnlog (archive .*?) \|\| ", hour)
     assert found
     service = (SCHEDULERS / "txnlog-archive.service").read_text("utf-8")
     assert f"\nExecStart=/opt/txnlog/bin/txnlog {found[1]}\n" in service
     assert vars(parser().parse_args(shlex.split(found[1])))["bootstrap_server"] == "kafka-1:9092"
+    pruned = re.search(r" txnlog (prune .*?) 2>&1", week)
+    assert pruned
+    parser().parse_args(shlex.split(pruned[1]))
+    assert f"\nExecStart=/opt/txnlog/bin/txnlog {pruned[1]}\n" in (SCHEDULERS / "txnlog.service").read_text("utf-8")
+
+
+def test_no_lock_lies_where_only_root_may_write() -> None:
+    for path in SCHEDULERS.iterdir():
+        assert not re.search(r"/(var|run)/lock\b", path.read_text("utf-8")), path.name
+
+
+@pytest.mark.parametrize(("is_held", "want"), [(True, "txnlog: skipped: the previous archive"), (False, "archived")])
+def test_an_hour_is_skipped_and_said_while_the_archive_before_is_going_on(
+    tmp_path: Path, is_held: bool, want: str
+) -> None:
+    (line,) = (each for each in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if " txnlog archive " in each)
+    command = line.split("txnlog  ", 1)[1].rsplit(" | ", 1)[0].replace("/var/lib/txnlog", str(tmp_path))
+    stand_in = tmp_path / "txnlog"
+    stand_in.write_text("#!/bin/sh\necho archived\n")
+    stand_in.chmod(0o755)
+    with (tmp_path / "archive.lock").open("a") as lock:
+        if is_held:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["/bin/bash", "-c", command], env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.stdout.startswith(want)
 
 
 def test_the_dag_compiles_and_tries_again_only_what_may_pass() -> None:

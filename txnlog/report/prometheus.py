@@ -27,7 +27,17 @@ from txnlog.report.coordinator_history import ClusterHistory, histories_of
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.output import printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
-from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_RANGES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.report.verified import NOT_VERIFIED, with_verification
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    COORDINATOR_RANGES,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    VERIFICATIONS,
+    Root,
+    Table,
+)
 
 # A series each; the others are counted.
 PARTITIONS_LISTED = 100
@@ -42,7 +52,8 @@ Labels = tuple[str, ...]
 class Figures:
     """Rows of the tables that metrics are made of: the latest run of each cluster, and what it found.
 
-    `problems` counts files with a problem by cluster; `candidates` are OPEN; `histories` are those of coordinators.
+    `problems` counts files with a problem by cluster; `candidates` are OPEN, each with the status of its latest
+    `verification`; `histories` are those of coordinators.
     """
 
     runs: Sequence[Row]
@@ -67,11 +78,14 @@ def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, 
     return Figures(
         runs,
         of_latest_run(read(OPEN_TRANSACTIONS, since(runs)), runs),
-        [
-            row
-            for row in read(ABORT_CANDIDATES, "status = 'OPEN'")
-            if row["cluster"] in clusters and is_judged_by_proofs(row)
-        ],
+        with_verification(
+            (
+                row
+                for row in read(ABORT_CANDIDATES, "status = 'OPEN'")
+                if row["cluster"] in clusters and is_judged_by_proofs(row)
+            ),
+            read(VERIFICATIONS, "true"),
+        ),
         Counter(row["cluster"] for row in files if is_problem(row)),
         histories_of(runs, (row for row in read(COORDINATOR_RANGES, "true") if row["cluster"] in clusters), read),
     )
@@ -144,12 +158,13 @@ class _Collector(Collector):
             ("cluster", "cause", "action"),
             _with_zeros(counts, usual),
         )
-        candidates = Counter[Labels]((row["cluster"], row["cause"]) for row in self._found.candidates)
-        aborts = [(cluster, cause) for cluster, cause, action in usual if action is Action.ABORT]
+        labels = ("cluster", "cause", "verification")
+        candidates = Counter[Labels](tuple(row[name] for name in labels) for row in self._found.candidates)
+        aborts = [(cluster, cause, NOT_VERIFIED) for cluster, cause, action in usual if action is Action.ABORT]
         yield _gauge(
             "abort_candidates",
-            "Open rows of the abort list.",
-            ("cluster", "cause"),
+            "Open rows of the abort list, by what the live cluster last said of them.",
+            labels,
             _with_zeros(candidates, aborts),
         )
 

@@ -15,6 +15,8 @@ STUCK, BLOCKED = "STILL_STUCK", "BLOCKED_BY_EARLIER"
 # Nothing is left to abort.
 OVER = ("RESOLVED", "GONE")
 NOT_LATELY = "not verified lately"
+# Of a candidate of which the live cluster was not asked since the latest dump that shows it.
+NOT_VERIFIED = "NOT_VERIFIED"
 # Added to the columns of the candidate's table; null where it was never verified.
 ADDED = ("verified_at", "verification")
 
@@ -51,6 +53,20 @@ def by_verification(candidates: Iterable[Row], seen: Iterable[Row], within_ms: i
         else:
             found.left_out.append(status)
     return found
+
+
+def with_verification(candidates: Iterable[Row], seen: Iterable[Row]) -> list[Row]:
+    """Candidates with the status that their newest verification found as `verification`, or `NOT_VERIFIED`.
+
+    A dump that shows the transaction open later than the cluster was asked outweighs the answer.
+    """
+    newest = {_key(row): row for row in sorted(seen, key=lambda row: row["verified_at"])}
+
+    def status(candidate: Row) -> str:
+        last = newest.get(_key(candidate))
+        return str(last["status"]) if last and last["verified_at"] >= candidate["as_of"] else NOT_VERIFIED
+
+    return [row | {"verification": status(row)} for row in candidates]
 
 
 def _status(last: Row | None, within_ms: int | None, now: datetime) -> str:

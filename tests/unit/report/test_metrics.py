@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from txnlog.errors import OptionError
 from txnlog.report.coordinator_history import ClusterHistory
 from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
+from txnlog.report.verified import NOT_VERIFIED, with_verification
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)
@@ -33,7 +34,7 @@ def run(**values: Any) -> dict[str, Any]:
 def transaction(**values: Any) -> dict[str, Any]:
     return {
         "cluster": "c", "topic": "orders", "partition": 0, "cause": "NEVER_ADDED", "action": "ABORT", "late": True,
-        "open_for_ms": 7_200_000, "held_back_records": 5, "as_of": NOW,
+        "open_for_ms": 7_200_000, "held_back_records": 5, "as_of": NOW, "producer_id": 7, "start_offset": 42,
     } | values  # fmt: skip
 
 
@@ -51,7 +52,7 @@ def value(found: Samples, name: str, **labels: str) -> float | None:
 
 def figures(transactions: list[dict[str, Any]], runs: list[dict[str, Any]] | None = None, **rest: Any) -> Figures:
     given = (
-        rest.get("candidates", []),
+        with_verification(rest.get("candidates", []), []),
         rest.get("problems", {}),
         rest.get("histories", [ClusterHistory("c", [], [], NOW)]),
     )
@@ -91,9 +92,9 @@ def test_late_transactions_are_counted_by_cause_and_action_and_others_are_zero()
     found = samples(exposition(figures(some, candidates=[transaction()])))
     assert value(found, "late_transactions", cluster="c", cause="NEVER_ADDED", action="ABORT") == 2
     assert value(found, "late_transactions", cluster="c", cause="MARKER_LOST_COMMIT", action="KEEP") == 0
-    assert value(found, "abort_candidates", cluster="c", cause="NEVER_ADDED") == 1
-    assert value(found, "abort_candidates", cluster="c", cause="ID_EXPIRED") == 0
-    assert value(found, "abort_candidates", cluster="c", cause="MARKER_LOST_COMMIT") is None
+    assert value(found, "abort_candidates", cluster="c", cause="NEVER_ADDED", verification=NOT_VERIFIED) == 1
+    assert value(found, "abort_candidates", cluster="c", cause="ID_EXPIRED", verification=NOT_VERIFIED) == 0
+    assert value(found, "abort_candidates", cluster="c", cause="MARKER_LOST_COMMIT", verification=NOT_VERIFIED) is None
 
 
 def test_a_partition_has_the_age_of_its_oldest_and_its_records_once() -> None:
@@ -153,11 +154,12 @@ def test_only_the_latest_run_counts() -> None:
             transaction(judged_by=None),
         ],
         "coordinator_ranges": [],
+        "verifications": [transaction(verified_at=NOW, status="GONE")],
     }
     found = figures_of([run()], lambda table, where: tables[table.name])
     assert [row["partition"] for row in found.open_transactions] == [0]
     assert dict(found.problems) == {"c": 2}
-    assert len(found.candidates) == 1
+    assert [row["verification"] for row in found.candidates] == ["GONE"]
 
 
 def test_the_file_is_replaced_at_once_and_a_place_that_is_none_is_one_line(tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_each_alert_asks_for_metrics_that_are_written_and_labels_that_they_have(
         )
         assert asked <= set.intersection(*(written[name] for name in named)), rule["alert"]
         causes = set(re.findall(r"[A-Z_]{4,}", rule["expr"]))
-        assert causes <= {"KEEP", "FENCE", "MOVE_COORDINATOR", "UNDETERMINED", "ABORT", "WAIT"}
+        assert causes <= {"KEEP", "FENCE", "MOVE_COORDINATOR", "UNDETERMINED", "ABORT", "WAIT", "RESOLVED", "GONE"}
 
 
 def test_the_documentation_has_each_metric_with_its_labels() -> None:
