@@ -182,7 +182,9 @@ def test_no_lock_lies_where_only_root_may_write() -> None:
 def test_an_hour_is_skipped_and_said_while_the_archive_before_is_going_on(
     tmp_path: Path, is_held: bool, want: str
 ) -> None:
-    (line,) = (each for each in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if " txnlog archive " in each)
+    (line,) = (
+        each for each in (SCHEDULERS / "txnlog.cron").read_text("utf-8").splitlines() if " txnlog archive " in each
+    )
     command = line.split("txnlog  ", 1)[1].rsplit(" | ", 1)[0].replace("/var/lib/txnlog", str(tmp_path))
     stand_in = tmp_path / "txnlog"
     stand_in.write_text("#!/bin/sh\necho archived\n")

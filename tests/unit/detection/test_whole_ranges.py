@@ -17,6 +17,7 @@ from txnlog.detection.whole_ranges import (
     differs,
     joined,
     reaching_back,
+    without_old_holes,
 )
 
 # A record is its leader epoch and a number of its own.
@@ -141,3 +142,68 @@ def test_a_range_reaches_back_through_those_that_join_it() -> None:
     archived = [whole(0, 10), whole(20, 30), whole(25, 45), replace(whole(5, 45), topic_id="u")]
     assert reaching_back(own, archived).from_offset == 20
     assert reaching_back(own, [*archived, whole(45, 60, (1, 45))]) == own
+
+
+def pruned(found: WholeRange, offset: int) -> WholeRange:
+    """The range without its records below an offset; it keeps its last one."""
+    start = max(found.from_offset, min(offset, found.to_offset - 1))
+    return replace(found, from_offset=start, written_from=start)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "want"),
+    [
+        pytest.param(
+            pruned(whole(0, 10), 6), whole(5, 20), pruned(whole(0, 20), 6), id="a dump shows pruned records again"
+        ),
+        pytest.param(
+            pruned(whole(0, 10), 9), whole(2, 5), pruned(whole(0, 10), 9), id="a dump shows nothing but pruned records"
+        ),
+        pytest.param(whole(0, 10), pruned(whole(5, 20), 15), pruned(whole(0, 20), 15), id="an older dump afterwards"),
+        pytest.param(
+            pruned(whole(0, 10), 6),
+            whole(5, 20, (1, 5)),
+            [pruned(whole(0, 10), 6), whole(5, 20, (1, 5))],
+            id="another epoch at offsets that were pruned",
+        ),
+    ],
+)
+def test_a_pruned_range_and_another(one: WholeRange, other: WholeRange, want: WholeRange | list[WholeRange]) -> None:
+    assert joined([one, other]) == joined([other, one]) == (want if isinstance(want, list) else [want])
+
+
+Shown = tuple[list[Log], list[tuple[WholeRange, Log]]]
+SEEN = st.builds(lambda epoch, first, more: SeenEpoch(epoch, first, first + more), *[st.integers(0, 12)] * 3)
+
+
+@given(histories(), st.lists(st.integers(0, 30), min_size=12, max_size=12), SEEN)
+def test_pruned_ranges_are_whole_reach_no_further_back_and_contradict_the_same(
+    history: Shown, cuts: list[int], seen: SeenEpoch
+) -> None:
+    full = [each for each, _ in history[1]]
+    cut = [pruned(each, offset) for each, offset in zip(full, cuts, strict=False)]
+    for before, after in zip(full, cut, strict=True):
+        assert contradicts(before, seen) == contradicts(after, seen)
+        assert [differs(before, each) for each in full] == [differs(after, each) for each in cut]
+    for found in joined(cut):
+        parts = [each for each in cut if found.known_from <= each.known_from and each.to_offset <= found.to_offset]
+        there = {offset for each in parts for offset in range(each.from_offset, each.to_offset)}
+        assert there >= set(range(found.from_offset, found.to_offset))
+    for own in full:
+        assert reaching_back(own, cut).from_offset >= reaching_back(own, full).from_offset
+
+
+@given(histories(), st.integers(0, 30), SEEN)
+def test_a_hole_that_is_forgotten_contradicts_the_same_logs(history: Shown, before: int, seen: SeenEpoch) -> None:
+    ranges = joined(each for each, _ in history[1])
+    left = without_old_holes(ranges, before)
+    assert any(contradicts(each, seen) for each in ranges) == any(contradicts(each, seen) for each in left)
+    assert {each.log for each in left} == {each.log for each in ranges}
+    assert without_old_holes(left, before) == left
+
+
+def test_an_old_hole_goes_where_both_ends_have_one_leader_epoch() -> None:
+    assert without_old_holes([whole(0, 10), whole(15, 20)], 10) == [pruned(whole(0, 20), 15)]
+    assert without_old_holes([whole(0, 10), whole(15, 20)], 9) == [whole(0, 10), whole(15, 20)]
+    elected = whole(15, 20, (1, 15))
+    assert without_old_holes([whole(0, 10), elected], 10) == [whole(0, 10), elected]
