@@ -57,6 +57,10 @@ def earlier(rows: pa.Table, times: tuple[str, ...], nights: int) -> pa.Table:
         place = rows.schema.get_field_index(name)
         shifted = pc.subtract(rows.column(name), pa.scalar(timedelta(days=nights), pa.duration("us")))
         rows = rows.set_column(place, rows.schema.field(name), shifted.cast(rows.schema.field(name).type))
+    if "run_id" in rows.schema.names:
+        place = rows.schema.get_field_index("run_id")
+        ids = pa.array([f"run {nights}"] * len(rows), rows.schema.field("run_id").type)
+        rows = rows.set_column(place, rows.schema.field("run_id"), ids)
     return rows
 
 

@@ -23,7 +23,9 @@ from txnlog.tables.store import Store
 
 
 class Old(NamedTuple):
-    """Rows of a table to remove, and a condition that holds for each of them: files without such rows are not read."""
+    """Rows of a table to remove, and a condition that holds for each of them (`target`): nothing else is removed, and
+    files without such rows are not read.
+    """
 
     table: Table
     rows: DataFrame
@@ -49,34 +51,39 @@ def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
         .select(*TRANSACTION)
         .unionByName(standing)
     )
-    old = f"as_of < {time}"
+    old, resolved = f"as_of < {time}", f"status = 'RESOLVED' AND resolved_at < {time}"
+    verified = store.read(VERIFICATIONS, [cluster]).where(f"verified_at < {time}")
+    ran = f"coalesce(as_of_to, finished_at) < {time}"
     return [
-        _old(
+        Old(
             OPEN_TRANSACTIONS,
             opened.where(f"{old} AND action <> 'KEEP'").join(still_open, [*TRANSACTION], "left_anti"),
-            old,
+            f"target.{old} AND target.action <> 'KEEP'",
         ),
-        _old(ABORT_CANDIDATES, candidates.where(f"status = 'RESOLVED' AND resolved_at < {time}")),
-        _old(
+        Old(
+            ABORT_CANDIDATES, candidates.where(resolved), f"target.status = 'RESOLVED' AND target.resolved_at < {time}"
+        ),
+        Old(
             VERIFICATIONS,
-            store.read(VERIFICATIONS, [cluster])
-            .where(f"verified_at < {time}")
-            .join(standing, [*TRANSACTION], "left_anti"),
-            f"verified_at < {time}",
+            verified.join(standing, [*TRANSACTION], "left_anti"),
+            f"target.verified_at < {time}",
         ),
-        _old(
+        Old(
             DUMP_FILES,
             files.where(old).join(latest, [*PARTITION], "left").where("coalesce(as_of < latest, true)"),
-            old,
+            f"target.{old}",
         ),
-        *(_old(table, store.read(table, [cluster]).where(old), old) for table in (COORDINATOR_STATES, PRODUCER_STATES)),
+        *(
+            Old(table, store.read(table, [cluster]).where(old), f"target.{old}")
+            for table in (COORDINATOR_STATES, PRODUCER_STATES)
+        ),
         # Last: which run is the latest says what is old.
-        _old(RUNS, store.read(RUNS, [cluster]).where(f"coalesce(as_of_to, finished_at) < {time}")),
+        Old(
+            RUNS,
+            store.read(RUNS, [cluster]).where(ran),
+            f"coalesce(target.as_of_to, target.finished_at) < {time}",
+        ),
     ]
-
-
-def _old(table: Table, rows: DataFrame, condition: str = "true") -> Old:
-    return Old(table, rows, "true" if condition == "true" else f"target.{condition}")
 
 
 def instant_literal(moment: datetime) -> str:
