@@ -93,13 +93,18 @@ def dump(
     compacted_to: float,
     topic_id: str = "A" * 22,
     of_coordinator_alone: bool = False,
+    coordinator_minute: int | None = None,
 ) -> Path:
-    """A dump of that minute: a commit whose marker was lost, and data that its transaction never added."""
+    """A dump of that minute: a commit whose marker was lost, and data that its transaction never added.
+
+    `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so.
+    """
+    copied = minute if coordinator_minute is None else coordinator_minute
     put(root / "dump.toml", MANIFEST.format(*(datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat(),) * 2))
     log_dir = root / "broker-1"
-    segment(log_dir, "__transaction_state-0", b"".join(log.batches(minute, compacted_to)))
+    segment(log_dir, "__transaction_state-0", b"".join(log.batches(copied, compacted_to)))
     put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
-    ends = [("__transaction_state", 0, log.end(minute))]
+    ends = [("__transaction_state", 0, log.end(copied))]
     if not of_coordinator_alone:
         ends += _partitions(log_dir, minute)
     put(log_dir / "replication-offset-checkpoint", checkpoint(ends))

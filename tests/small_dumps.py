@@ -67,9 +67,10 @@ def _coordinator(broker: Path, ids: dict[int, str | None]) -> int:
 
 
 def _partition(broker: Path, topic: str, producer_ids: list[int], ended: Collection[int], copied: int) -> int:
-    content = [data(offset, producer_id) for offset, producer_id in enumerate(producer_ids)]
-    # The marker of another producer tells by a broker's clock how old the data before it is.
-    # It is an ABORT, as a COMMIT of an id that no coordinator knows is a sign of lost records.
+    # The markers of another producer tell by a broker's clock how old the data between them is.
+    # They are ABORTs, as a COMMIT of an id that no coordinator knows is a sign of lost records.
+    content = [marker(0, OTHER_PRODUCER_ID, kind=ABORT, max_timestamp=NOW - HOUR)]
+    content += [data(offset, producer_id) for offset, producer_id in enumerate(producer_ids, 1)]
     content.append(marker(len(content), OTHER_PRODUCER_ID, kind=ABORT, max_timestamp=NOW + MINUTE))
     for producer_id in ended:
         if producer_id in producer_ids:

@@ -96,3 +96,10 @@ def test_an_unclean_election_in_between_voids_what_came_before(judged: Judged) -
 
 def test_a_recreated_topic_is_another_log(judged: Judged) -> None:
     assert judged.after(history(), (24, 2), (50, 23), topic_id="B" * 22)[NEVER] == UNPROVED[NEVER]
+
+
+def test_what_the_archive_had_before_the_copy_was_made_is_missing_in_it(judged: Judged) -> None:
+    stale = dump(judged.folder / "stale", history(), 50, 0, coordinator_minute=9)
+    assert judged.detect(stale)[LOST] == "HISTORY_COMPACTED UNDETERMINED"
+    judged.archive(dump(judged.folder / "dump-24", history(), 24, 0, of_coordinator_alone=True))
+    assert judged.detect(stale)[LOST] == "CORRUPT_INPUT UNDETERMINED"

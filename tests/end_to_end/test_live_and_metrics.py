@@ -149,7 +149,7 @@ NEEDS = {
 
 
 # They read tables with Spark, or none.
-OTHERS = ("detect", "archive", "copy-script", "check")
+OTHERS = ("detect", "archive", "prune", "copy-script", "check")
 
 
 @pytest.mark.parametrize("command", [each.name for each in COMMANDS if each.name not in OTHERS])

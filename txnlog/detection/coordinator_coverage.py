@@ -76,7 +76,8 @@ def _with_proven_times(
             "* EXCEPT (copies_disagree)",
             "coalesce(copies_disagree, false) OR coalesce(archive_differs, false) AS copies_disagree",
             "coalesce(history_from < copied_from, false) AS is_archived",
-            f"NOT coalesce({_END_IS_MISSING}, false) AS has_end",
+            # What an earlier dump had before this copy was made is missing in it.
+            f"NOT coalesce({_END_IS_MISSING}, false) AND NOT coalesce(archived_beyond < copy_from, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",
             f"greatest(if({is_dated}, coordinator_since, NULL), latest) AS proven_copy_from",
@@ -110,6 +111,7 @@ def _history(taken: DataFrame) -> DataFrame:
         "min(archived_since) AS archived_since",
         "min(archived_epoch) AS archived_epoch",
         "bool_or(archive_differs) AS archive_differs",
+        "min(archived_beyond) AS archived_beyond",
         "bool_and(are_listed) AS are_listed",
         "bool_and(others_reach) AS others_reach",
     )

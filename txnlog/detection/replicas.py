@@ -25,9 +25,11 @@ OF_COPY = ("broker", "log_dir")
 # The broker and log directory of records that an earlier dump showed.
 ARCHIVE = "(archive)"
 # What `Archive.reaching` says of a partition: from which offset on earlier dumps make its history whole, when that
-# record was written (ms), its leader epoch, and whether they show records that its log has lost.
+# record was written (ms), its leader epoch, whether they show records that its log has lost, and when the last of the
+# records was written that they show beyond the copy's end (ms).
 OF_ARCHIVE = {
     "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
+    "archived_beyond": "bigint",
 }  # fmt: skip
 # Tells the records of two logs at one offset apart.
 CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state, last_update_timestamp)"

@@ -31,6 +31,7 @@ _REACHING = pa.schema(
         ("archived_since", pa.int64()),
         ("archived_epoch", pa.int32()),
         ("archive_differs", pa.bool_()),
+        ("archived_beyond", pa.int64()),
     ]
 )
 
@@ -59,6 +60,9 @@ class StoredArchive:
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = any(contradicts(each, epoch) for each in of_log for epoch in seen)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
+        row["archived_beyond"] = min(
+            (each.written_to for each in of_log if each.to_offset > chosen["log_end_offset"]), default=None
+        )
         row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
         own = part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:

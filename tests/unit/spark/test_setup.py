@@ -319,10 +319,14 @@ def test_a_spark_that_does_not_start_is_a_setup_error() -> None:
 # --- what is shipped beside the code ---
 
 
+LISTING_TASKS = "sql.sources.parallelPartitionDiscovery.parallelism"
+
+
 def test_the_settings_of_a_platform_and_of_one_machine_agree() -> None:
     lines = (ROOT / "conf" / "spark-defaults.conf").read_text().splitlines()
     platform = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
-    for key in platform.keys() & LOCAL.keys() - {"spark.databricks.delta.snapshotPartitions"}:
+    of_size = {f"spark.{name}" for name in ("databricks.delta.snapshotPartitions", LISTING_TASKS)}
+    for key in platform.keys() & LOCAL.keys() - of_size:
         value = LOCAL[key]
         assert platform[key] == (str(value).lower() if isinstance(value, bool) else str(value)), key
 
