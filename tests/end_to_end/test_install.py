@@ -22,7 +22,11 @@ SHOP = str(ROOT / "data" / "samples" / "shop")
 VERSIONS = re.findall(r'Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
 CONTAINERFILE = (ROOT / "Containerfile").read_text().replace("\\\n", " ")
 # What a command without its package says to install.
-NEEDED = {"detect": "txnlog[spark]", "archive": "txnlog[spark]", "verify": "txnlog[kafka]", "report": "txnlog[report]"}
+NEEDED = {
+    **dict.fromkeys(("detect", "archive", "prune"), "txnlog[spark]"),
+    "verify": "txnlog[kafka]",
+    "report": "txnlog[report]",
+}
 # A network that has nothing but this machine.
 NO_NETWORK = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 
@@ -95,6 +99,7 @@ def test_without_spark_each_command_works_or_says_in_a_line_what_to_install(
         "check": [SHOP],
         "detect": [SHOP, "--tables", str(tmp_path / "tables")],
         "archive": [SHOP, "--tables", str(tmp_path / "tables")],
+        "prune": [*of_tables, "--keep", "90d"],
         "verify": [*of_tables, "--bootstrap-server", "127.0.0.1:1"],
         "abort-list": [*of_tables, "--unverified"],
         "describe": [*of_tables, "--transactional-id", "checkout-7"],
