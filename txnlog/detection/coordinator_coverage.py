@@ -30,9 +30,9 @@ def coordinator_coverage(
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
     below. `others_reach`: another copy has records from there on. `earliest_record` (ms): when the first one that is
     left was written.
-    `coordinator_as_of` and `coordinator_copy_from` (ms): of a text, and of a partition of which fewer brokers have a
-    copy than of another, no later than its last record; of any other, no later than the first of its copies or its last
-    record.
+    `coordinator_as_of` and `coordinator_copy_from` (ms): of a text beside segments, and of a partition of which fewer
+    brokers have a copy than of another, no later than its last record; of any other, no later than the first of its
+    copies or its last record.
     """
     history = _history(taken)
     return _with_proven_times(copies, _records(states, history), history, disagreeing, times).selectExpr(
@@ -64,8 +64,8 @@ def _time_of(offset: str, is_of_first_epoch: str, first_time: str) -> str:
 def _with_proven_times(
     copies: DataFrame, records: DataFrame, history: DataFrame, disagreeing: DataFrame, times: DataFrame
 ) -> DataFrame:
-    # When a text was printed only its records tell: it may lie beside segments that were copied a day later.
-    is_dated = "NOT may_lack_leader AND NOT coalesce(is_text, false)"
+    # When a text was printed only its records tell if there are segments: they may have been copied a day later.
+    is_dated = "NOT may_lack_leader AND (NOT coalesce(is_text, false) OR are_texts_alone)"
     return (
         _readable_copies(copies)
         .join(records, [*PLACE], "left")

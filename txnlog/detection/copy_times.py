@@ -26,7 +26,8 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
     end of the copy are not known, the window reaches `slack_ms` beyond the one time that is. `coordinator_from`: copies
-    of coordinators in it were begun no earlier than that, as far as anything says so.
+    of coordinators in it were begun no earlier than that, as far as anything says so. `are_texts_alone`: the dump has
+    no segments, so that a time that is stated is that of its texts.
     """
     is_stated = "copy_started IS NOT NULL" if as_of is None else "true"
     return _with_as_of(log_dirs.transform(_with_evidence, files), as_of).selectExpr(
@@ -42,6 +43,7 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
         f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
         # Without a stated start, a copy of coordinators is proved to be no later than the records in it.
         f"if({is_stated}, copy_from, least(copy_from, coalesce(coordinator_timestamp, 0))) AS coordinator_from",
+        "are_texts_alone",
     )
 
 
@@ -59,6 +61,7 @@ def _with_as_of(log_dirs: DataFrame, as_of: int | None) -> DataFrame:
         " AS kept_timestamp",
         f"coalesce(CAST({given} AS bigint), copy_started, greatest(broker_timestamp, kept_timestamp)) AS as_of",
         f"if(CAST({given} AS bigint) IS NULL, copy_ended, NULL) AS ended",
+        "are_texts_alone",
     )
 
 
@@ -74,6 +77,7 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
         f"max(broker_timestamp) FILTER (WHERE {IS_COORDINATOR}) AS own_coordinator_timestamp",
         f"max({_FILE_TIME}) AS own_file_timestamp",
         f"min({_FILE_TIME}) AS own_earliest",
+        "bool_or(kind = 'segment' AND NOT coalesce(is_text, false)) AS has_segments",
     )
     has_own = "own_file_timestamp IS NOT NULL"
     return log_dirs.join(of_directory, [*LOG_DIR], "left").selectExpr(
@@ -85,6 +89,7 @@ def _with_evidence(log_dirs: DataFrame, files: DataFrame) -> DataFrame:
         " AS coordinator_timestamp",
         f"if({has_own}, own_file_timestamp, max(own_file_timestamp) {_OF_BROKER}) AS file_timestamp",
         f"if({has_own}, own_earliest, min(own_earliest) {_OF_BROKER}) AS earliest_file_timestamp",
+        "NOT coalesce(bool_or(has_segments) OVER (PARTITION BY cluster), false) AS are_texts_alone",
     )
 
 

@@ -201,6 +201,9 @@ def _with_copy(transactions: DataFrame, copies: DataFrame, times: DataFrame, clu
     return (
         transactions.join(copies, [*PARTITION], "inner")
         .join(times, [*LOG_DIR], "left")
-        .selectExpr("* EXCEPT (copy_from, coordinator_from)", "least(copy_from, copied_since) AS copy_from")
+        .selectExpr(
+            "* EXCEPT (copy_from, coordinator_from, are_texts_alone)",
+            "least(copy_from, copied_since) AS copy_from",
+        )
         .join(clusters.selectExpr("cluster", "transaction_max_timeout_ms"), ["cluster"], "left")
     )

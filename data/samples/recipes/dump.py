@@ -11,6 +11,7 @@ from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab
 
 PADDING_MS = 300_000
 # The indexes are preallocated with 10 MB each and say nothing that the segments do not.
+TRIES = 20
 LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", "__cluster_metadata-0", ".lock", "bootstrap.checkpoint")
 Skip = Callable[[Path], bool]
 
@@ -38,7 +39,7 @@ class Sample:
             if path.name in LEFT_OUT("", [path.name]) or skip(path):
                 continue
             if path.is_dir():
-                shutil.copytree(path, target / path.name, ignore=LEFT_OUT)
+                _copy_log(path, target / path.name)
             else:
                 shutil.copy2(path, target / path.name)
         self.copied[node_id] = (started, lab.cluster.clock.time_ms)
@@ -95,6 +96,18 @@ class Sample:
         self._write_truth(lab, leaders)
         (self.folder / "find-hanging.txt").write_text(hanging)
         (self.folder / "README.md").write_text(f"# {self.name}\n\n" + "\n".join(lines) + "\n")
+
+
+def _copy_log(log: Path, target: Path) -> None:
+    """Copy a partition's log, once more from its beginning if its broker took away a file meanwhile."""
+    for _ in range(TRIES):
+        try:
+            shutil.copytree(log, target, ignore=LEFT_OUT)
+        except shutil.Error:
+            shutil.rmtree(target)
+        else:
+            return
+    raise TimeoutError(f"{log} never stood still for as long as it takes to copy it")
 
 
 def _copy_order(path: Path) -> tuple[int, str]:

@@ -19,6 +19,7 @@ COMMITTED = "empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"
 VERDICTS = [
     Case("text: whole, as far as a text can be", "text data(0)@100", "empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
     Case("text: of the coordinator alone", "data(0)@100 abort(1, of=9)@150", "text empty@50 id(shop, of=8) empty@200", want=("NEVER_ADDED ABORT MEDIUM", "")),
+    Case("text: of all that there is", "text data(0)@100 abort(1, of=9)@999", "text empty@50", want=("NEVER_ADDED ABORT MEDIUM", "")),
     Case("text: of a coordinator that knows nobody", "abort(0, of=9)@60 data(1)@100 abort(2, of=9)@150",
          "text id(shop, of=8) empty@50 empty(epoch=1)@200", want=("COORDINATOR_UNKNOWN ABORT MEDIUM", "")),
     Case("text: committed data is kept", "text data(0)@100", COMMITTED, want=("MARKER_LOST_COMMIT KEEP MEDIUM", "")),
