@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from delta import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.archived_dumps import LOST, MINUTE, NEVER, PROVED, SLOW, START, UNPROVED, Judged, dump, history
+from tests.archived_dumps import BUSY, LOST, MINUTE, NEVER, PROVED, SLOW, START, UNPROVED, Judged, dump, history
 from txnlog.cli import main
-from txnlog.errors import HistoryError
-from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS
+from txnlog.errors import HistoryError, TableError
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root
 
 
 @pytest.fixture
@@ -92,6 +93,29 @@ def test_an_unclean_election_in_between_voids_what_came_before(judged: Judged) -
     # The new leader had lost what was written from minute 20 on, and wrote other records at these offsets.
     log.elected = (20, 1)
     assert judged.after(log, (50, 16))[NEVER] == UNPROVED[NEVER]
+
+
+def test_a_cluster_that_was_restored_gives_out_its_epochs_once_more(judged: Judged) -> None:
+    judged.after(history(), (24, 2))
+    restored = history()
+    # From minute 20 on other records are at the same offsets, in the same leader epoch.
+    restored.records = [record for record in restored.records if record[0] < 20]
+    for minute in range(20, 60):
+        restored.transaction(minute + 0.7, "busy", BUSY, [("payments", 0)])
+    ranges = judged.rows(COORDINATOR_RANGES)
+    assert judged.after(restored, (50, 16))[NEVER] == UNPROVED[NEVER]
+    assert judged.rows(COORDINATOR_RANGES) == ranges
+
+
+def test_an_archive_of_which_rows_were_removed_is_refused(judged: Judged) -> None:
+    judged.after(history(), (24, 2))
+    table = DeltaTable.forName(judged.spark, Root(str(judged.folder / "tables")).sql_name(COORDINATOR_RECORDS))
+    (before,) = table.history(1).collect()
+    table.delete("offset >= 20 AND offset < 40")
+    with pytest.raises(TableError, match="20 records fewer than coordinator_ranges says"):
+        judged.after(history(), (50, 16))
+    table.restoreToVersion(before["version"])
+    assert judged.detect(judged.folder / "dump-50")[NEVER] == PROVED[NEVER]
 
 
 def test_a_recreated_topic_is_another_log(judged: Judged) -> None:

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 class Archive(Protocol):
     """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
 
-    def reaching(self, copies: pa.Table) -> DataFrame:
-        """How far it makes the history whole of which the dump has `coordinator_copies`.
+    def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
+        """How far it makes the history whole of which the dump has `coordinator_copies`, of the records `states`.
 
         Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`.
         """

@@ -83,7 +83,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     """
     skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
     copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
-    archived = facts.archive.reaching(of_coordinators.rows) if facts.archive else None
+    archived = facts.archive.reaching(facts.transaction_states, of_coordinators.rows) if facts.archive else None
     taken = stretches(of_coordinators.frame, archived)
     states = recorded_states(facts.transaction_states, taken)
     disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)

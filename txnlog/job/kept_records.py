@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.recorded_transactions import combined, of_records
 from txnlog.detection.whole_ranges import WholeRange, differs, joined
-from txnlog.job.stored_archive import TIMES, WRITTEN, Row, part_of, stored_ranges
+from txnlog.job.last_shared import Row, rewritten_logs
+from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame
@@ -42,8 +43,8 @@ def keep_records(
 
     The ranges come last: what a job that is killed has written before proves nothing, and is not added twice.
     """
-    parts = [(each, row) for row in whole_parts.to_pylist() if (each := _part_of_row(row)) is not None]
     archived = stored_ranges(store, clusters)
+    parts = _agreeing(store, archived, states, whole_parts)
     wanted = list(_wanted(archived, parts))
     if wanted:
         records = _records(states, times, wanted)
@@ -65,6 +66,16 @@ def write_ranges(store: Store, clusters: list[str], ranges: Iterable[WholeRange]
     rows = local_frame(store.spark, list(map(_row_of_range, ranges)), _RANGES)
     values = {name: instant(name) for name in WRITTEN}
     store.overwrite(COORDINATOR_RANGES, rows_of_table(COORDINATOR_RANGES, rows, values), clusters)
+
+
+def _agreeing(
+    store: Store, archived: list[WholeRange], states: DataFrame, whole_parts: pa.Table
+) -> list[tuple[WholeRange, Row]]:
+    rows = whole_parts.to_pylist()
+    rewritten = rewritten_logs(store, states, rows, archived)
+    parts = ((_part_of_row(row), row) for row in rows)
+    # Of two logs that are not one only the first is kept: what is found later is no more certain than that.
+    return [(each, row) for each, row in parts if each is not None and each.log not in rewritten]
 
 
 def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFrame:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID
 from txnlog.detection.whole_ranges import EpochStart, SeenEpoch, WholeRange, contradicts, differs, reaching_back
+from txnlog.errors import TableError
+from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
 from txnlog.spark.schema import spark_schema
@@ -17,7 +19,6 @@ from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS
 from txnlog.tables.store import Store
 
-Row = dict[str, Any]
 # Columns of records and of ranges that are ms in a dump.
 TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
@@ -42,23 +43,27 @@ class StoredArchive:
     def __init__(self, store: Store, clusters: list[str]) -> None:
         self._store, self._clusters = store, clusters
         self.ranges = stored_ranges(store, clusters)
+        if self.ranges:
+            _check_has_records(store)
 
-    def reaching(self, copies: pa.Table) -> DataFrame:
-        """How far the archive makes the history whole of which the dump has `coordinator_copies`."""
+    def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
+        """How far the archive makes the history whole of which the dump has `coordinator_copies`, of these records."""
         places: dict[tuple[str, int], list[Row]] = {}
         for row in copies.to_pylist():
             places.setdefault((row["cluster"], row["coordinator_partition"]), []).append(row)
-        rows = [row for of_place in places.values() for row in self._of_place(of_place)]
+        raw = (row for of_place in places.values() for row in of_place if not row["is_text"])
+        rewritten = rewritten_logs(self._store, states, raw, self.ranges)
+        rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten)]
         return local_frame(self._store.spark, rows, _REACHING)
 
-    def _of_place(self, copies: list[Row]) -> Iterator[Row]:
+    def _of_place(self, copies: list[Row], rewritten: set[Log]) -> Iterator[Row]:
         chosen = next((row for row in copies if row["is_chosen"]), None)
         if chosen is None or chosen["topic_id"] is None:
             return
         log = (chosen["cluster"], chosen["coordinator_partition"], chosen["topic_id"])
         of_log = [each for each in self.ranges if each.log == log]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
-        has_lost = any(contradicts(each, epoch) for each in of_log for epoch in seen)
+        has_lost = log in rewritten or any(contradicts(each, epoch) for each in of_log for epoch in seen)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archived_beyond"] = min(
             (each.written_to for each in of_log if each.to_offset > chosen["log_end_offset"]), default=None
@@ -104,13 +109,39 @@ class StoredArchive:
         )
 
 
-def stored_ranges(store: Store, clusters: list[str]) -> list[WholeRange]:
-    """What `coordinator_ranges` has of some clusters."""
+def _check_has_records(store: Store) -> None:
+    """Each offset of a range has a record. `TableError` where there are fewer: a commit among them would be forgotten.
+
+    Ranges are written after their records, and made shorter before those go. Delta counts a table by its log alone, as
+    long as it is asked of the table as a whole.
+    """
+    offsets = sum(_union(each) for _, each in groupby(stored_ranges(store, None), key=lambda each: each.log))
+    missing = offsets - store.read(COORDINATOR_RECORDS, None).count()
+    if missing > 0:
+        raise TableError(
+            f"{COORDINATOR_RECORDS.name} in {store.root.text} has {missing} records fewer than"
+            f" {COORDINATOR_RANGES.name} says: rows were removed by hand. RESTORE the table to its version before that,"
+            " or remove both tables; only txnlog prune --keep-history removes old records"
+        )
+
+
+def _union(ranges: Iterable[WholeRange]) -> int:
+    """How many offsets some ranges of one log have, in the order of their first ones; those that differ may overlap."""
+    end = found = 0
+    for each in ranges:
+        found += max(0, each.to_offset - max(each.from_offset, end))
+        end = max(end, each.to_offset)
+    return found
+
+
+def stored_ranges(store: Store, clusters: list[str] | None) -> list[WholeRange]:
+    """What `coordinator_ranges` has of some clusters, or of all, in the order of offsets."""
     if store.is_new(COORDINATOR_RANGES):
         return []
     times = (f"unix_millis({name}) AS {name}" for name in WRITTEN)
     ranges = store.read(COORDINATOR_RANGES, clusters).selectExpr(f"* EXCEPT ({', '.join(WRITTEN)})", *times)
-    return [_range_of_row(row) for row in ranges.toArrow().to_pylist()]
+    found = [_range_of_row(row) for row in ranges.toArrow().to_pylist()]
+    return sorted(found, key=lambda each: (each.log, each.from_offset))
 
 
 def _seen(copy: Row) -> list[SeenEpoch]:
