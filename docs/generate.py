@@ -38,10 +38,25 @@ def tables_page() -> str:
     return "\n".join(parts)
 
 
+_ORDER = """\
+Dumps may be judged in any order. Where a table has one row for all dumps, the latest dump by its as-of decides, and an
+older one that is judged later only adds what no other has shown. What one dump proves committed is `KEEP` in all later
+dumps, even if they were judged first, and withdraws their abort candidates. Three things do depend on the order:
+
+- Each verdict rests on what the tables had when its dump was judged: the archive of coordinators' records, and the
+  sightings that bound ages. Judge a dump again where an older one has been added since.
+- A record in `coordinator_records` is from the first judged dump that shows it: `as_of`, `file` and `position` say
+  which. The `as_of` of `transactions` and `known_since` of `transactional_ids` follow it. To look for another one would
+  cost a comparison with the whole archive in each run.
+- A transaction that had ended by the latest dump does not become a resolved abort candidate by an older one.
+"""
+
+
 def _delta_tables() -> Iterator[str]:
     yield (
         "## Delta tables\n\n"
-        f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n"
+        f"`txnlog detect --tables ROOT` writes {len(TABLES)} tables below `ROOT`, each partitioned by `cluster`.\n\n"
+        f"{_ORDER}"
     )
     described: dict[Field, str] = {}
     for table in sorted(TABLES, key=lambda each: each is not OPEN_TRANSACTIONS):

@@ -11,12 +11,14 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.replay import KEY
-from txnlog.detection.rules import BY_EARLIER
+from txnlog.detection.rules import BY_ANOTHER
 from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # What is compared with an earlier dump's transaction; there each name begins with `seen_`.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
 SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
+# How a reason begins that was taken over from another dump, by this version or by earlier ones.
+BY_ANY = f"{BY_ANOTHER}|by an earlier dump: "
 
 
 def with_bounds(
@@ -110,11 +112,11 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 
 
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
-    """Add what earlier dumps showed of the same transaction.
+    """Add what other dumps, earlier and later ones, showed of the same transaction.
 
     `seen_until` (ms): the end of the first copy that showed it with the same batches. `kept_by` and `kept_with`: reason
     and confidence of the latest dump that proved it committed (KEEP), of the same topic id and first batch as far as
-    both are known. A KEEP stays until it is disproved.
+    both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
     """
     if sightings is None:
         return transactions.selectExpr(
@@ -139,7 +141,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         shown.join(now, [*KEY, "start_offset"], "inner").where(f"NOT coalesce({is_another}, false)"),
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
-        f"max_by(regexp_replace(reason, '^({BY_EARLIER})+', ''), seen_at) FILTER (WHERE {is_kept}) AS kept_by",
+        f"max_by(regexp_replace(reason, '^({BY_ANY})+', ''), seen_at) FILTER (WHERE {is_kept}) AS kept_by",
         f"max_by(confidence, seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")

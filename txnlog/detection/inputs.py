@@ -40,7 +40,7 @@ class Facts:
     `group_records` are what is left of `__consumer_offsets` (`GroupRecordRow`), from which no verdict is reached.
     `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
     forgotten, and proves nothing.
-    `sightings` are open transactions of earlier dumps: cluster, topic, partition, producer_id, start_offset, batches,
+    `sightings` are open transactions of other dumps: cluster, topic, partition, producer_id, start_offset, batches,
     bytes, seen_at and seen_until (ms: as-of and end of its copy), topic_id, action, reason, confidence,
     first_batch_leader_epoch and first_batch_crc.
     """

@@ -14,8 +14,8 @@ from txnlog.detection.log_proofs import AS_OF_IS_PLAUSIBLE, IS_LATE, MARKER_IS_P
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import OF_AGE, OF_HISTORY, OF_LOG
 
-# Precedes a reason that is taken over from an earlier dump.
-BY_EARLIER = "by an earlier dump: "
+# Precedes a reason that is taken over from another dump.
+BY_ANOTHER = "by another dump: "
 
 
 class Rule(NamedTuple):
@@ -42,13 +42,27 @@ OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_I
 # What must hold for any open data before a transaction that lists its partition may be ended.
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 
+_OF_COMMIT = (*OF_LOG, IS_LATE)
+_COMMIT_IS_PROVED = " AND ".join(proof.name for proof in _OF_COMMIT)
+_MISSING = (
+    "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"
+    " application was told that the data is committed, never abort it')"
+)
+_WITNESSED = (
+    "concat('COMMITTED at ', iso_witness, ' by the marker at offset ', witness.base_offset, ' of ', witness.topic,"
+    " '-', witness.partition, ', which ended the same epoch of the producer id: never abort it')"
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         Cause.MARKER_LOST_COMMIT,
         "kept_by IS NOT NULL",
-        "An earlier dump proved that it was committed. That stays until the transaction is no longer open.",
+        "Another dump proved that it was committed. That stays until the transaction is no longer open.",
         (),
-        f"concat('{BY_EARLIER}', kept_by)",
+        # What this dump proves by itself does not depend on which dump was judged first.
+        f"CASE WHEN commit_is_missing AND {_COMMIT_IS_PROVED} THEN {_MISSING}"
+        f" WHEN commit_is_witnessed AND {_COMMIT_IS_PROVED} THEN {_WITNESSED}"
+        f" ELSE concat('{BY_ANOTHER}', kept_by) END",
     ),
     Rule(
         Cause.TWO_PHASE_COMMIT,
@@ -83,18 +97,16 @@ RULES: tuple[Rule, ...] = (
         "commit_is_missing",
         "A committed transaction of the id listed the partition and ended before the copy, and its marker is not in the"
         " partition.",
-        (*OF_LOG, IS_LATE),
-        "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"
-        " application was told that the data is committed, never abort it')",
+        _OF_COMMIT,
+        _MISSING,
     ),
     Rule(
         Cause.MARKER_LOST_COMMIT,
         "commit_is_witnessed",
         "A COMMIT marker in another partition closed data of the same producer id and epoch at the next epoch (KIP-890:"
         " each transaction has an epoch of its own), and the marker is not in this partition.",
-        (*OF_LOG, IS_LATE),
-        "concat('COMMITTED at ', iso_witness, ' by the marker at offset ', witness.base_offset, ' of ', witness.topic,"
-        " '-', witness.partition, ', which ended the same epoch of the producer id: never abort it')",
+        _OF_COMMIT,
+        _WITNESSED,
     ),
     Rule(
         Cause.STUCK_ONGOING,

@@ -15,6 +15,7 @@ from txnlog.detection.pipeline import Detection
 from txnlog.job.group_tables import write_groups
 from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
+from txnlog.job.proved_commits import kept_in_later_dumps
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
 from txnlog.keys import COPY, LOG_DIR
@@ -58,20 +59,23 @@ def write_results(
         store.await_tables()
         # Of all other nights no file is read, however many there are.
         since, during = _since(detection), _during(detection)
-        later, existing = later_copies(store, clusters, since), store.read(OPEN_TRANSACTIONS, clusters).where(during)
+        known = store.read(OPEN_TRANSACTIONS, clusters).where(since)
+        later, existing = later_copies(store, clusters, since), known.where(during)
         found, covered = open_transaction_rows(detection.transactions), _covered(detection)
         candidates = store.read(ABORT_CANDIDATES, clusters)
         contradicted = detection.transactions.where("is_contradicted")
         # All that is small and decides what is written, by one query.
         transactions, to_abort, dated, runs, latest, states = settled_together(
-            open_transaction_changes(found, existing, covered),
+            open_transaction_changes(found, existing, covered).unionByName(
+                as_upserts(kept_in_later_dumps(found, known))
+            ),
             candidate_changes(found, candidates, covered, later, contradicted),
             latest_copies(detection, later),
             of_clusters(facts, detection, found),
             latest_runs(store, clusters),
             with_states(store, clusters),
         )
-        _merge(store, OPEN_TRANSACTIONS, transactions, clusters, f"target.{during}")
+        _merge(store, OPEN_TRANSACTIONS, transactions, clusters, f"target.{since}")
         _merge(store, ABORT_CANDIDATES, to_abort, clusters)
     # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.

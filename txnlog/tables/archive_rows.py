@@ -33,7 +33,7 @@ CoordinatorRecordRow = type(
             "last_update_timestamp": Annotated[object | None, TIMESTAMP, "When the coordinator wrote the record."],
             "start_timestamp": Annotated[object | None, TIMESTAMP, "Start of the transaction; null if none."],
             "topic_id": Annotated[str, TEXT, "Topic id of __transaction_state; a recreated topic has another."],
-            "as_of": Annotated[object, TIMESTAMP, "When the copy was taken that showed the record first."],
+            "as_of": Annotated[object, TIMESTAMP, "When the copy was taken that the record is from."],
         },
     },
 )
@@ -81,4 +81,4 @@ class TransactionRow(NamedTuple):
     first_offset: Annotated[int, INT64, "Offset of its first record that is kept."]
     last_offset: Annotated[int, INT64, "Offset of its last record."]
     coordinator_epochs: Annotated[list[int], EPOCHS, "Coordinator epochs (leader epochs) of its records."]
-    as_of: Annotated[object, TIMESTAMP, "When the copy was taken that showed its latest record."]
+    as_of: Annotated[object, TIMESTAMP, "When the copy was taken that its latest record is from."]

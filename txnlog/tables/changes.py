@@ -97,6 +97,10 @@ _CONFIRMED = {
     "resolution": "CAST(NULL AS string)",
     "resolved_at": "CAST(NULL AS timestamp)",
 }
+# What tells a transaction from another one at the same offset, of a row that another dump has of it; whether it does.
+_FIRST = {"topic_id": "new_topic_id", "first_batch_leader_epoch": "new_leader_epoch", "first_batch_crc": "new_crc"}
+SEEN_FIRST = tuple(f"{name} AS {new}" for name, new in _FIRST.items())
+IS_ANOTHER = f"coalesce({' OR '.join(f'{name} <> {new}' for name, new in _FIRST.items())}, false)"
 # Why a candidate is resolved: null where it is not.
 _RESOLUTION = """CASE
     WHEN coalesce(topic_id <> new_topic_id, false) THEN 'the topic was deleted and created anew'
@@ -114,7 +118,9 @@ _RESOLUTION = """CASE
     WHEN new_action = 'UNDETERMINED' AND (new_batches <> batches OR new_bytes <> bytes)
         THEN concat('withdrawn: written to since, now ', new_cause, ', UNDETERMINED')
 END"""
-_RESOLVED = {"status": "'RESOLVED'", "resolution": "why", "resolved_at": "new_as_of"}
+_RESOLVED = {"status": "'RESOLVED'", "resolution": "why", "resolved_at": "greatest(new_as_of, as_of)"}
+# That it was committed holds whenever the dump was taken that proves it.
+_IS_DECISIVE = f"new_as_of >= as_of OR (new_action = 'KEEP' AND NOT {IS_ANOTHER})"
 
 
 def candidate_changes(
@@ -129,17 +135,27 @@ def candidate_changes(
 
     A candidate is resolved by a dump that shows its partition whole after its start and no longer shows it open, by a
     verdict other than ABORT or UNDETERMINED, and by an UNDETERMINED that is in `contradicted` or is of
-    another first batch or of more batches; never by a dump that is older or that covers less.
+    another first batch or of more batches; never by a dump that covers less, and by one that is older only if that
+    proves it committed (KEEP).
     """
     before = existing.selectExpr(*TRANSACTION, "as_of AS seen_as_of", "detected_at", "resolved_at")
-    current = found.where("action = 'ABORT'").join(before, [*TRANSACTION], "left").join(later, [*PARTITION], "left")
+    aborts = found.where("action = 'ABORT'")
+    current = aborts.join(before, [*TRANSACTION], "left").join(later, [*PARTITION], "left")
     is_news = (
         "if(seen_as_of IS NULL, coalesce(as_of >= later_as_of, true),"
         " as_of >= seen_as_of AND coalesce(as_of > resolved_at, true))"
     )
     confirmed = rows_of_table(ABORT_CANDIDATES, current.where(is_news), _CONFIRMED)
     resolved = _resolved(existing.where("status = 'OPEN'"), found, covered, contradicted)
-    return as_upserts(new_or_different(ABORT_CANDIDATES, confirmed.unionByName(resolved), existing))
+    changed = confirmed.unionByName(resolved).unionByName(_shown_before(existing, aborts))
+    return as_upserts(new_or_different(ABORT_CANDIDATES, changed, existing))
+
+
+def _shown_before(existing: DataFrame, aborts: DataFrame) -> DataFrame:
+    """The candidates that an older dump showed as such before the dump that is known to be the first."""
+    shown = aborts.selectExpr(*TRANSACTION, "as_of AS shown_at", *SEEN_FIRST)
+    earlier = existing.join(shown, [*TRANSACTION], "inner").where(f"shown_at < detected_at AND NOT {IS_ANOTHER}")
+    return rows_of_table(ABORT_CANDIDATES, earlier, {"detected_at": "shown_at"})
 
 
 def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contradicted: DataFrame) -> DataFrame:
@@ -151,6 +167,7 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contr
         "batches AS new_batches",
         "bytes AS new_bytes",
         "first_batch_crc AS new_crc",
+        "first_batch_leader_epoch AS new_leader_epoch",
         "is_contradicted",
     )
     seen = covered.selectExpr(
@@ -162,8 +179,8 @@ def _resolved(candidates: DataFrame, found: DataFrame, covered: DataFrame, contr
     )
     resolved = (
         candidates.join(seen, [*PARTITION], "inner")
-        .where("new_as_of >= as_of")
         .join(verdicts, [*TRANSACTION], "left")
+        .where(_IS_DECISIVE)
         .selectExpr("*", f"{_RESOLUTION} AS why")
         .where("why IS NOT NULL")
     )

@@ -122,8 +122,8 @@ class AbortCandidateRow(NamedTuple):
     evidence_file: Annotated[str | None, TEXT, "Its file."]
     status: Annotated[str, TEXT, "OPEN, or RESOLVED once a later dump shows that it has ended."]
     resolution: Annotated[str | None, TEXT, "How it was resolved."]
-    detected_at: Annotated[object, TIMESTAMP, "As-of of the first dump that showed it as a candidate."]
-    resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that showed that it has ended."]
+    detected_at: Annotated[object, TIMESTAMP, "As-of of the oldest dump that shows it as a candidate."]
+    resolved_at: Annotated[object | None, TIMESTAMP, "As-of of the dump that resolved it; not before `as_of`."]
     judged_by: Annotated[int | None, INT32, "Generation of the rules; null: rules without proofs, never offered."]
 
 

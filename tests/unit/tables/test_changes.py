@@ -71,10 +71,21 @@ CANDIDATES = [
          covers={"first_base_offset": 6, "snapshot_offset": 6}),
     Case("the topic was created anew", ("RESOLVED", RECREATED), covers={"topic_id": "another", "log_end_offset": 0}),
     Case("still to be aborted", ("OPEN", None), "NEVER_ADDED ABORT"),
-    Case("still to be aborted, by an older dump", None, "NEVER_ADDED ABORT", night=1),
+    Case("still to be aborted, by an older dump", ("OPEN", None), "NEVER_ADDED ABORT", night=1),
+    Case("still to be aborted, by an older dump that is not the first", None, "NEVER_ADDED ABORT", night=1,
+         known={"detected_at": night(0)}),
+    Case("another one was to be aborted by an older dump", None, "NEVER_ADDED ABORT", night=1,
+         known={"first_batch_crc": 1}, shows={"first_batch_crc": 2}),
     Case("owned by its coordinator now", ("RESOLVED", "withdrawn: now STUCK_ONGOING, FENCE"), "STUCK_ONGOING FENCE"),
     Case("committed, as is known now", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"),
          "MARKER_LOST_COMMIT KEEP"),
+    Case("committed, as an older dump proves", ("RESOLVED", "withdrawn: now MARKER_LOST_COMMIT, KEEP"),
+         "MARKER_LOST_COMMIT KEEP", night=1),
+    Case("another one was committed, as an older dump proves", None, "MARKER_LOST_COMMIT KEEP", night=1,
+         known={"first_batch_crc": 1}, shows={"first_batch_crc": 2}),
+    Case("one of another topic was committed, as an older dump proves", None, "MARKER_LOST_COMMIT KEEP", night=1,
+         known={"topic_id": "two"}, shows={"topic_id": "one"}),
+    Case("owned by its coordinator in an older dump", None, "STUCK_ONGOING FENCE", night=1),
     Case("not enough is known now", None, "COVERAGE_GAP UNDETERMINED"),
     Case("not enough is known now, and it was written to", ("RESOLVED", WRITTEN_TO), "COVERAGE_GAP UNDETERMINED",
          shows={"batches": 2}),
@@ -137,6 +148,18 @@ def written(spark: SparkSession) -> list[Row]:
 def test_what_becomes_of_a_candidate(case: Case, written: list[Row]) -> None:
     rows = [(row["status"], row["resolution"]) for row in written if row["topic"] == case.id]
     assert rows == ([] if case.want is None else [case.want])
+
+
+def test_a_candidate_was_detected_by_the_oldest_dump_that_shows_it(written: list[Row]) -> None:
+    times = {row["topic"]: (row["detected_at"], row["as_of"]) for row in written}
+    first, second, third = (night(number).replace(tzinfo=None) for number in (1, 2, 3))
+    assert times["still to be aborted, by an older dump"] == (first, second)
+    assert times["still to be aborted"] == (second, third)
+
+
+def test_a_candidate_that_an_older_dump_withdraws_is_not_opened_by_its_own_dump_again(written: list[Row]) -> None:
+    (row,) = (row for row in written if row["topic"] == "committed, as an older dump proves")
+    assert row["resolved_at"] == row["as_of"] == night(2).replace(tzinfo=None)
 
 
 def test_no_candidate_is_deleted(written: list[Row]) -> None:
