@@ -22,6 +22,8 @@ START = 1_700_000_000_000
 MINUTE = 60_000
 BUSY, LOST, NEVER, SLOW = 1000, 2000, 3000, 4000
 ARCHIVE = COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS
+# From which dump a record was taken: the first one that was judged or archived, of those that have it.
+OF_THE_FIRST = {COORDINATOR_RECORDS.name: {"as_of", "file", "position"}, TRANSACTIONS.name: {"as_of"}}
 PLACES = [("orders", 0)], [("payments", 0)]
 
 

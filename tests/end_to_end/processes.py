@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from deltalake import DeltaTable
@@ -63,14 +66,39 @@ def commits(root: Path) -> int:
     return sum(1 for table in TABLES for _ in (root / table.name / "_delta_log").glob("*[0-9].json"))
 
 
-def contents(root: Path) -> dict[str, list[str]]:
-    """The rows of all tables in an order of their own, without what tells two runs apart."""
+def in_order(root: Path) -> list[Path]:
+    """The commits of all tables below a root, as they were made one after the other."""
+    found = (commit for table in TABLES for commit in (root / table.name / "_delta_log").glob("*[0-9].json"))
+    return sorted(found, key=lambda commit: commit.stat().st_mtime_ns)
+
+
+def as_if_killed(whole: Path, kept: int, root: Path) -> None:
+    """Copy the tables of a job as they were after the first `kept` commits: files of later ones lie there, unused."""
+    shutil.copytree(whole, root)
+    for commit in in_order(root)[kept:]:
+        commit.unlink()
+        # Delta's checksum of the version, and Hadoop's of the files.
+        for name in (f"{commit.stem}.crc", f".{commit.name}.crc", f".{commit.stem}.crc.crc"):
+            commit.with_name(name).unlink(missing_ok=True)
+        # A checkpoint has the commits before it, too.
+        assert not commit.with_name(f"{commit.stem}.checkpoint.parquet").exists()
+    for table in (each for each in TABLES if not is_created(root, each)):
+        # Nothing is written before all tables are there; a creation that has begun leaves an empty log.
+        for folder in (root / table.name).glob("cluster=*"):
+            shutil.rmtree(folder)
+
+
+def contents(root: Path, left_out: Mapping[str, Collection[str]] = MappingProxyType({})) -> dict[str, list[str]]:
+    """The rows of all tables in an order of their own, without what tells two runs apart, and without the columns that
+    are to be left out of a table.
+    """
     found = {}
     for table in TABLES:
         read = rows(Root(str(root)), table)
         keys = [tuple(row[name] for name in table.key) for row in read]
         assert len(keys) == len(set(keys)), f"{table.name} has a key twice"
-        texts = (repr({name: row[name] for name in row if name not in OF_ONE_RUN}) for row in read)
+        unequal = OF_ONE_RUN.union(left_out.get(table.name, ()))
+        texts = (repr({name: row[name] for name in row if name not in unequal}) for row in read)
         found[table.name] = sorted(set(texts) if table is RUNS else texts)
     return found
 

@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.archived_dumps import LOST, PROVED, UNPROVED, Judged, dump, history
+from tests.archived_dumps import LOST, OF_THE_FIRST, PROVED, UNPROVED, Judged, dump, history
 from tests.end_to_end.processes import contents
-from txnlog.report.table_rows import rows
-from txnlog.tables.layout import COORDINATOR_RECORDS, RUNS, TABLES, TRANSACTIONS, Root
+from txnlog.tables.layout import RUNS
 
 pytestmark = pytest.mark.processes
 # The minute of each dump: both transactions are late in all of them.
 MINUTES = (34, 36, 38, 40)
-# From which dump a record was taken: the first one that was judged, of those that have it.
-OF_THE_FIRST = {COORDINATOR_RECORDS.name: {"as_of", "file", "position"}, TRANSACTIONS.name: {"as_of"}}
 
 
 def judged_in(spark: SparkSession, folder: Path, dumps: Path, order: tuple[int, ...]) -> dict[str, list[str]]:
@@ -24,13 +21,7 @@ def judged_in(spark: SparkSession, folder: Path, dumps: Path, order: tuple[int, 
     judged = Judged(spark, folder)
     for minute in order:
         judged.detect(dumps / f"{minute}")
-    root = folder / "tables"
-    found = contents(root)
-    for table in TABLES:
-        if left_out := OF_THE_FIRST.get(table.name):
-            read = rows(Root(str(root)), table)
-            found[table.name] = sorted(repr({k: v for k, v in row.items() if k not in left_out}) for row in read)
-    return found
+    return contents(folder / "tables", OF_THE_FIRST)
 
 
 @pytest.fixture(scope="module")

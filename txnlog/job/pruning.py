@@ -52,10 +52,11 @@ def prune(start: Start, tables: str, kept: Kept, announce: Callable[[str], None]
     store = Store(spark, root)
     with ExitStack() as writing:
         with steps.step("open the tables"):
-            writing.enter_context(only_writer(root))
+            is_only_writer = writing.enter_context(only_writer(root))
             if not store.is_there():
                 raise MissingTableError(f"{root.text}: there is no table in it: run `txnlog detect` first")
-            store.ensure()
+            store.ensure(is_only_writer)
+            store.await_tables()
         with steps.step("remove old rows"):
             rows = without_old_rows(store, kept)
         with steps.step("compact and vacuum"):

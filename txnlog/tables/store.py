@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 import txnlog
 from txnlog.errors import TableError
 from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
+from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, of_table
 from txnlog.tables.layout import (
     CHECK,
@@ -193,8 +194,10 @@ class Store:
         """Names and types of the table as it stands; None where there is none."""
         name = self.root.sql_name(table)
         # Who keeps others out of a folder can see for himself: Spark says what is missing in a page of exceptions.
-        if self._is_only_writer and not Path(self.root.path_of(table), "_delta_log").is_dir():
-            return None
+        if self._is_only_writer:
+            remove_begun_log(Path(self.root.path_of(table)))
+            if not Path(self.root.path_of(table), "_delta_log").is_dir():
+                return None
         try:
             if not self.spark.catalog.tableExists(name):
                 return None

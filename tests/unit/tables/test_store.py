@@ -8,8 +8,9 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.report.table_rows import rows
+from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, UPSERT
-from txnlog.tables.layout import TABLES, TRANSACTIONAL_IDS, Root
+from txnlog.tables.layout import OPEN_TRANSACTIONS, TABLES, TRANSACTIONAL_IDS, Root
 from txnlog.tables.lock import only_writer
 from txnlog.tables.store import Store
 
@@ -74,3 +75,29 @@ def test_new_tables_have_their_checks_in_the_commit_that_creates_them(spark: Spa
         made = DeltaTable(root.path_of(table))
         assert made.version() == 0
         assert {f"delta.constraints.{check}" for check in table.checks} <= made.metadata().configuration.keys()
+
+
+def test_a_table_whose_creation_was_killed_is_created(spark: SparkSession, tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    log = tmp_path / OPEN_TRANSACTIONS.name / "_delta_log"
+    (log / "_staged_commits").mkdir(parents=True)
+    (log / f".{0:020}.json.crc").write_bytes(b"")
+    store = Store(spark, root)
+    with only_writer(root) as is_only_writer:
+        store.ensure(is_only_writer)
+        store.await_tables()
+    configuration = DeltaTable(root.path_of(OPEN_TRANSACTIONS)).metadata().configuration
+    assert all(f"delta.constraints.{check}" in configuration for check in OPEN_TRANSACTIONS.checks)
+
+
+def test_a_log_with_anything_in_it_is_left_alone(tmp_path: Path) -> None:
+    begun = tmp_path / "begun" / "_delta_log"
+    begun.mkdir(parents=True)
+    remove_begun_log(begun.parent)
+    assert not begun.exists()
+    for name in (f"{0:020}.json", f"{10:020}.checkpoint.parquet", "_last_checkpoint", "_staged_commits/commit.json"):
+        file = tmp_path / name.replace("/", "-") / "_delta_log" / name
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+        remove_begun_log(tmp_path / name.replace("/", "-"))
+        assert file.exists()
