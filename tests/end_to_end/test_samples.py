@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,28 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from tests.pages import ROOT, blocks
+from tests.terminal import seen
 from tests.writer import ABORT, copied_at, marker
 from txnlog.config import detect_options
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
 from txnlog.job.main import run
-from txnlog.report import abort_candidates, explanations, late_transactions, producers, transactions
+from txnlog.report import (
+    abort_candidates,
+    explanations,
+    late_transactions,
+    producers,
+    transaction_list,
+    transaction_summary,
+    transactions,
+)
 from txnlog.report.dump_states import dump_states
 from txnlog.report.table_rows import rows
+from txnlog.report.transaction_query import Wanted
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
+    COORDINATOR_RECORDS,
     DUMP_FILES,
     OPEN_TRANSACTIONS,
     PRODUCER_STATES,
@@ -239,6 +252,55 @@ def test_list_has_the_ids_that_the_coordinators_know_and_not_the_one_that_expire
     assert stuck["duration_ms"] == (stuck["as_of"] - stuck["start_timestamp"]).total_seconds() * 1000
     assert (SAMPLES / stuck["file"]).is_file()
     assert {row["duration_ms"] for row in known.values() if row["state"].startswith(("Empty", "Complete"))} == {None}
+
+
+def test_durations_and_aborts_are_those_of_the_records_themselves(tables: Root) -> None:
+    """Record by record, in plain Python; the coordinators of the samples wrote every record with a batch of its own."""
+    by_start: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows(tables, COORDINATOR_RECORDS, "start_timestamp IS NOT NULL", "coordinator_partition, offset"):
+        by_start.setdefault((row["cluster"], row["transactional_id"], row["start_timestamp"]), []).append(row)
+    ended: dict[tuple[str, str], list[int]] = {}
+    aborted = Counter[tuple[str, str]]()
+    for (cluster, name, start), of_transaction in by_start.items():
+        last = of_transaction[-1]
+        if last["state"].startswith("Complete"):
+            duration = (last["append_timestamp"] - start) // timedelta(milliseconds=1)
+            ended.setdefault((cluster, name), []).append(duration)
+            aborted[cluster, name] += last["state"] == "CompleteAbort"
+    found = transaction_summary.summary(tables, Wanted(), "transactional-id")
+    summed_up = {(row["cluster"], row["transactional_id"]): row for row in found if row["measured"]}
+    assert {key: (row["measured"], row["aborted"]) for key, row in summed_up.items()} == {
+        key: (len(durations), aborted[key]) for key, durations in ended.items()
+    }
+    assert {key: row["max_ms"] for key, row in summed_up.items()} == {key: max(each) for key, each in ended.items()}
+    assert {key: row["p50_ms"] for key, row in summed_up.items()} == {
+        key: sorted(each)[(len(each) - 1) // 2] for key, each in ended.items()
+    }
+    assert sum(aborted.values()) > 20
+
+
+def test_what_coordinators_have_under_way_is_listed_as_open(tables: Root) -> None:
+    listed = transaction_list.transactions(tables, Wanted()).rows
+    under_way = {(row["cluster"], row["transactional_id"]) for row in listed if row["under_way"]}
+    known = [row for row in transactions.states(tables) if row["state"] in transactions.UNDER_WAY]
+    # One that no whole range shows is not in the archive.
+    assert under_way
+    assert under_way <= {(row["cluster"], row["transactional_id"]) for row in known}
+    shop = {row["transactional_id"] for row in known if row["cluster"] == "shop"}
+    assert {name for cluster, name in under_way if cluster == "shop"} == shop == {"stock-sync-2", "checkout-3"}
+
+
+def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root) -> None:
+    slow, of_shop = Wanted("shop", longer_than_ms=500), Wanted("shop")
+    listed = transaction_list.transactions(tables, slow)
+    summed_up = transaction_summary.summary(tables, of_shop, "topic")
+    following = transaction_summary.following(summed_up, "topic", "build/tables", of_shop)
+    shown = [
+        transaction_list.rendered(listed, "table", 80, "build/tables", slow),
+        transaction_summary.rendered(summed_up, "table", "topic", 100, following),
+    ]
+    printed = [block.splitlines()[1:] for block in blocks(ROOT / "docs/history.md") if "$ txnlog transactions" in block]
+    assert printed == [seen(each) for each in shown]
 
 
 @pytest.mark.parametrize("sample", TRUTHS)

@@ -13,7 +13,7 @@ from txnlog.errors import OptionError, TableError
 from txnlog.report.advice import ADVICE
 from txnlog.report.selection import Selection
 from txnlog.tables.layout import Root
-from txnlog.times import milliseconds
+from txnlog.times import instant_ms, milliseconds
 
 EXIT_CODES = """exit codes:
   0  done, whatever was found
@@ -142,5 +142,13 @@ def duration_ms(flag: str, text: str | None) -> int | None:
     """The value of a flag that is a duration, in ms; `OptionError` names the flag."""
     try:
         return None if text is None else milliseconds(text)
+    except OptionError as error:
+        raise OptionError(f"{flag}: {error}") from error
+
+
+def moment_ms(flag: str, text: str | None) -> int | None:
+    """The value of a flag that is an instant, in ms since 1970; `OptionError` names the flag."""
+    try:
+        return None if text is None else instant_ms(text)
     except OptionError as error:
         raise OptionError(f"{flag}: {error}") from error

@@ -26,6 +26,7 @@ from txnlog.commands import (
     prune,
     remedies,
     report,
+    transaction_history,
     verify,
 )
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
@@ -45,6 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     describe_producers.COMMAND,
     consumer_groups.COMMAND,
     explain.COMMAND,
+    transaction_history.COMMAND,
     report.COMMAND,
     history.COMMAND,
     archive.COMMAND,

@@ -16,9 +16,13 @@ Rows = Sequence[dict[str, Any]]
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it; instants as ISO 8601 in UTC."""
+    """A value as JSON can hold it; instants as ISO 8601 in UTC, also within arrays and structs."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
     return value
 
 
@@ -63,7 +67,7 @@ def as_csv(rows: Rows, columns: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list) else plain(value)
+    return json.dumps(plain(value)) if isinstance(value, list) else plain(value)
 
 
 def with_cluster(rows: Rows, columns: Sequence[Column]) -> Sequence[Column]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from txnlog.errors import MissingTableError, OptionError, TableError
 from txnlog.report.output import printable
 from txnlog.tables.layout import URI, Root, Table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 LOG = logging.getLogger(__name__)
 
@@ -18,26 +21,47 @@ def rows(
     root: Root, table: Table, where: str = "true", order: str = "1", limit: int | None = None
 ) -> list[dict[str, Any]]:
     """The rows of a table as dictionaries; `where` and `order` are SQL. `TableError` where it cannot be read."""
+    last = "" if limit is None else f" LIMIT {limit}"
+    return answer(root, f"SELECT * FROM found WHERE {where} ORDER BY {order}{last}", found=table)
+
+
+def answer(root: Root, query: str, **tables: Table) -> list[dict[str, Any]]:
+    """The rows of a query in SQL as dictionaries; it knows each table by its keyword. `TableError` as in `rows`."""
     import pyarrow as pa
-    from deltalake import DeltaTable, QueryBuilder
+    from deltalake import QueryBuilder
+    from deltalake.exceptions import DeltaError
+
+    builder = QueryBuilder()
+    for name, table in tables.items():
+        builder = builder.register(name, _opened(root, table))
+    LOG.info(
+        "read %s of %s: %s", ", ".join(each.name for each in tables.values()), printable(root.text), printable(query)
+    )
+    try:
+        found: list[dict[str, Any]] = pa.table(builder.execute(query).read_all()).to_pylist()
+        return found
+    except (DeltaError, OSError) as error:
+        raise _unreadable(root, [*tables.values()], error) from error
+
+
+def _opened(root: Root, table: Table) -> DeltaTable:
+    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     path = root.path_of(table)
+    missing = f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first"
     if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
-        raise MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
-    LOG.info("read %s of %s where %s", table.name, printable(root.text), printable(where))
-    last = "" if limit is None else f" LIMIT {limit}"
+        raise MissingTableError(missing)
     try:
-        query = QueryBuilder().register("found", DeltaTable(path))
-        answer = query.execute(f"SELECT * FROM found WHERE {where} ORDER BY {order}{last}")
-        found: list[dict[str, Any]] = pa.table(answer.read_all()).to_pylist()
-        return found
+        return DeltaTable(path)
     except TableNotFoundError as error:
-        raise MissingTableError(
-            f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first"
-        ) from error
+        raise MissingTableError(missing) from error
     except (DeltaError, OSError) as error:
-        raise TableError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+        raise _unreadable(root, [table], error) from error
+
+
+def _unreadable(root: Root, tables: list[Table], error: Exception) -> TableError:
+    return TableError(f"{', '.join(map(root.path_of, tables))} cannot be read: {str(error).splitlines()[0]}")
 
 
 def rows_if_there(root: Root, table: Table, where: str = "true", order: str = "1") -> list[dict[str, Any]]:

@@ -1,0 +1,166 @@
+"""Which rows of the table `transactions` a question is about, and what follows from each, in SQL.
+
+A transaction is **under way** if no Complete* record of it is kept, no later transaction of its id began, its last
+record is in the latest range of its coordinator partition or the last one of its id in the latest dump, and that dump
+does not show its end. The end of any other one without a Complete* record is not in the history that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from txnlog.report.abort_candidates import option, word
+from txnlog.report.table_rows import answer, check_cluster, text_literal
+from txnlog.report.transactions import UNDER_WAY
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
+from txnlog.times import iso_8601
+
+# What the records say of the outcome: nothing yet, or nothing that is kept.
+OPEN, UNKNOWN = "OPEN", "UNKNOWN"
+STATUSES = ("COMMIT", "ABORT", "CONTRADICTED", OPEN, UNKNOWN)
+# What `chosen` adds to the columns of the table.
+ADDED = ("status", "under_way", "duration_ms", "markers_ms")
+# Each of `Wanted` as an option of the command.
+OPTIONS = {
+    "cluster": "--cluster",
+    "transactional_id": "--transactional-id",
+    "topic": "--topic",
+    "partition": "--partition",
+    "status": "--outcome",
+    "longer_than_ms": "--longer-than",
+    "from_ms": "--from",
+    "to_ms": "--to",
+}
+_KEY = ", ".join(TRANSACTIONS.key)
+
+
+class Wanted(NamedTuple):
+    """What must be so of a transaction; None is anything. `status` is one of `STATUSES`.
+
+    `topic`, `partition`: it listed that. `longer_than_ms`: its duration is longer. `from_ms`, `to_ms`: it was under way
+    at some time in [from, to), ms since 1970.
+    """
+
+    cluster: str | None = None
+    transactional_id: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    status: str | None = None
+    longer_than_ms: int | None = None
+    from_ms: int | None = None
+    to_ms: int | None = None
+
+
+ALL = Wanted()
+
+
+def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[str, Any]]:
+    """The rows of a query over the transactions that are wanted, `chosen`; `steps` (`name AS (..)`) come before it.
+
+    `OptionError` where the tables have nothing of the cluster.
+    The columns of `chosen` are those of the table, then `status`: its outcome, OPEN or UNKNOWN; `under_way`;
+    `duration_ms`: from its start to the Complete* record, or to the decision if only that is kept, or to when it was
+    last seen under way, null if its end is unknown; `markers_ms`: from the decision to the Complete* record.
+    `listed` has the partitions of each that are wanted, by the table's key.
+    """
+    whole = f"WITH {', '.join([*_steps(wanted), *steps])} {select}"
+    found = answer(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
+    if not found:
+        check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=TRANSACTIONS))
+    return found
+
+
+def _steps(wanted: Wanted) -> Iterator[str]:
+    yield f"of_ids AS (SELECT * FROM found WHERE {_of_ids(wanted)})"
+    yield f"""following AS (
+    SELECT {_key_of("earlier")}, min(later.start_timestamp) AS next_start
+    FROM of_ids AS earlier JOIN of_ids AS later
+        ON later.cluster = earlier.cluster AND later.transactional_id = earlier.transactional_id
+    WHERE earlier.completed_at IS NULL AND later.start_timestamp > earlier.start_timestamp
+    GROUP BY {_key_of("earlier")})"""
+    # Of a log with a hole, or one that was recreated, an earlier range says nothing of what came after it.
+    yield """latest AS (
+    SELECT cluster, coordinator_partition, topic_id, from_offset, to_offset, written_to
+    FROM (SELECT *, row_number() OVER (PARTITION BY cluster, coordinator_partition ORDER BY written_to DESC) AS place
+        FROM ranges)
+    WHERE place = 1)"""
+    # What the latest dump has of the id from that record on; its copy may show more than is kept for certain.
+    yield f"""of_dump AS (
+    SELECT {_key_of("of_ids")}, states.as_of AS copied_at, is_certain,
+        coalesce(states.start_timestamp = of_ids.start_timestamp AND states.state IN {UNDER_WAY}, false) AS goes_on
+    FROM of_ids JOIN states ON states.cluster = of_ids.cluster AND states.transactional_id = of_ids.transactional_id
+        AND states.coordinator_partition = of_ids.coordinator_partition AND states.offset >= of_ids.last_offset
+    WHERE completed_at IS NULL)"""
+    yield f"""with_next AS (
+    SELECT of_ids.*, next_start, greatest(of_ids.as_of, written_to, copied_at) AS seen_until,
+        next_start IS NULL AND coalesce(goes_on, true)
+            AND (written_to IS NOT NULL OR coalesce(is_certain, false)) AS is_last_seen
+    FROM of_ids LEFT JOIN following USING ({_KEY}) LEFT JOIN of_dump USING ({_KEY})
+    LEFT JOIN latest ON latest.cluster = of_ids.cluster
+        AND latest.coordinator_partition = of_ids.coordinator_partition AND latest.topic_id = of_ids.topic_id
+        AND latest.from_offset <= of_ids.last_offset AND latest.to_offset > of_ids.last_offset)"""
+    yield f"""with_end AS (
+    SELECT *, completed_at IS NULL AND is_last_seen AS under_way,
+        coalesce(outcome, CASE WHEN is_last_seen THEN '{OPEN}' ELSE '{UNKNOWN}' END) AS status
+    FROM with_next)"""
+    until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
+    yield f"""measured AS (
+    SELECT *, {_ms("start_timestamp", until)} AS duration_ms, {_ms("decided_at", "completed_at")} AS markers_ms
+    FROM with_end)"""
+    yield f"""listed AS (
+    SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
+    FROM (SELECT {_KEY}, unnest(partitions) AS place FROM of_ids) WHERE {_of_places(wanted)})"""
+    yield f"chosen AS (SELECT measured.* FROM measured{_that_listed(wanted)} WHERE {_of_transactions(wanted)})"
+
+
+def _key_of(frame: str) -> str:
+    return ", ".join(f"{frame}.{name}" for name in TRANSACTIONS.key)
+
+
+def _ms(start: str, end: str) -> str:
+    """The ms between two instants, which the table has in microseconds."""
+    return f"(CAST({end} AS BIGINT) - CAST({start} AS BIGINT)) / 1000"
+
+
+def _of_ids(wanted: Wanted) -> str:
+    """What holds for all transactions of an id or for none: each is looked at with those that follow."""
+    values = {"cluster": wanted.cluster, "transactional_id": wanted.transactional_id}
+    return _all_of(*(f"{name} = {text_literal(value)}" for name, value in values.items() if value is not None))
+
+
+def _of_places(wanted: Wanted) -> str:
+    topic = "" if wanted.topic is None else f"place['topic'] = {text_literal(wanted.topic)}"
+    return _all_of(topic, "" if wanted.partition is None else f"place['partition'] = {wanted.partition}")
+
+
+def _that_listed(wanted: Wanted) -> str:
+    is_any = wanted.topic is None and wanted.partition is None
+    return "" if is_any else f" LEFT SEMI JOIN listed USING ({_KEY})"
+
+
+def _of_transactions(wanted: Wanted) -> str:
+    end = "coalesce(completed_at, decided_at, next_start)"
+    conditions = {
+        "status = {}": None if wanted.status is None else text_literal(wanted.status),
+        "duration_ms > {}": wanted.longer_than_ms,
+        # One whose end was not seen may have been under way then.
+        f"(under_way OR coalesce({end} >= to_timestamp_millis({{}}), true))": wanted.from_ms,
+        "start_timestamp < to_timestamp_millis({})": wanted.to_ms,
+    }
+    return _all_of(*(text.format(value) for text, value in conditions.items() if value is not None))
+
+
+def _all_of(*conditions: str) -> str:
+    return " AND ".join(filter(None, conditions)) or "true"
+
+
+def arguments(wanted: Wanted) -> str:
+    """What is wanted as arguments of `txnlog transactions`, as bash takes them; each after a space."""
+    texts = wanted._asdict() | {
+        "longer_than_ms": None if wanted.longer_than_ms is None else f"{wanted.longer_than_ms}ms",
+        "from_ms": None if wanted.from_ms is None else iso_8601(wanted.from_ms),
+        "to_ms": None if wanted.to_ms is None else iso_8601(wanted.to_ms),
+    }
+    given = [option(OPTIONS[name], str(text)) for name, text in texts.items() if text is not None]
+    return "".join(f" {word(each)}" for words in given for each in words)
