@@ -62,7 +62,6 @@ def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[
     The columns of `chosen` are those of the table, then `status`: its outcome, OPEN or UNKNOWN; `under_way`;
     `duration_ms`: from its start to the Complete* record, or to the decision if only that is kept, or to when it was
     last seen under way, null if its end is unknown; `markers_ms`: from the decision to the Complete* record.
-    `listed` has the partitions of each that are wanted, by the table's key.
     """
     whole = f"WITH {', '.join([*_steps(wanted), *steps])} {select}"
     found = answer(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
@@ -73,12 +72,14 @@ def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[
 
 def _steps(wanted: Wanted) -> Iterator[str]:
     yield f"of_ids AS (SELECT * FROM found WHERE {_of_ids(wanted)})"
+    # All that follows up to `ends` is about these few.
+    yield f"unfinished AS (SELECT {_KEY}, last_offset, as_of FROM of_ids WHERE completed_at IS NULL)"
     yield f"""following AS (
-    SELECT {_key_of("earlier")}, min(later.start_timestamp) AS next_start
-    FROM of_ids AS earlier JOIN of_ids AS later
-        ON later.cluster = earlier.cluster AND later.transactional_id = earlier.transactional_id
-    WHERE earlier.completed_at IS NULL AND later.start_timestamp > earlier.start_timestamp
-    GROUP BY {_key_of("earlier")})"""
+    SELECT {_key_of("unfinished")}, min(later.start_timestamp) AS next_start
+    FROM unfinished JOIN of_ids AS later
+        ON later.cluster = unfinished.cluster AND later.transactional_id = unfinished.transactional_id
+        AND later.start_timestamp > unfinished.start_timestamp
+    GROUP BY {_key_of("unfinished")})"""
     # Of a log with a hole, or one that was recreated, an earlier range says nothing of what came after it.
     yield """latest AS (
     SELECT cluster, coordinator_partition, topic_id, from_offset, to_offset, written_to
@@ -87,31 +88,36 @@ def _steps(wanted: Wanted) -> Iterator[str]:
     WHERE place = 1)"""
     # What the latest dump has of the id from that record on; its copy may show more than is kept for certain.
     yield f"""of_dump AS (
-    SELECT {_key_of("of_ids")}, states.as_of AS copied_at, is_certain,
-        coalesce(states.start_timestamp = of_ids.start_timestamp AND states.state IN {UNDER_WAY}, false) AS goes_on
-    FROM of_ids JOIN states ON states.cluster = of_ids.cluster AND states.transactional_id = of_ids.transactional_id
-        AND states.coordinator_partition = of_ids.coordinator_partition AND states.offset >= of_ids.last_offset
-    WHERE completed_at IS NULL)"""
-    yield f"""with_next AS (
-    SELECT of_ids.*, next_start, greatest(of_ids.as_of, written_to, copied_at) AS seen_until,
+    SELECT {_key_of("unfinished")}, states.as_of AS copied_at, is_certain,
+        coalesce(states.start_timestamp = unfinished.start_timestamp AND states.state IN {UNDER_WAY}, false) AS goes_on
+    FROM unfinished JOIN states
+        ON states.cluster = unfinished.cluster AND states.transactional_id = unfinished.transactional_id
+        AND states.coordinator_partition = unfinished.coordinator_partition
+        AND states.offset >= unfinished.last_offset)"""
+    yield f"""ends AS (
+    SELECT {_key_of("unfinished")}, next_start, greatest(unfinished.as_of, written_to, copied_at) AS seen_until,
         next_start IS NULL AND coalesce(goes_on, true)
-            AND (written_to IS NOT NULL OR coalesce(is_certain, false)) AS is_last_seen
-    FROM of_ids LEFT JOIN following USING ({_KEY}) LEFT JOIN of_dump USING ({_KEY})
-    LEFT JOIN latest ON latest.cluster = of_ids.cluster
-        AND latest.coordinator_partition = of_ids.coordinator_partition AND latest.topic_id = of_ids.topic_id
-        AND latest.from_offset <= of_ids.last_offset AND latest.to_offset > of_ids.last_offset)"""
+            AND (written_to IS NOT NULL OR coalesce(is_certain, false)) AS under_way
+    FROM unfinished LEFT JOIN following USING ({_KEY}) LEFT JOIN of_dump USING ({_KEY})
+    LEFT JOIN latest ON latest.cluster = unfinished.cluster
+        AND latest.coordinator_partition = unfinished.coordinator_partition AND latest.topic_id = unfinished.topic_id
+        AND latest.from_offset <= unfinished.last_offset AND latest.to_offset > unfinished.last_offset)"""
+    # The left side is held in memory: it is the small one.
     yield f"""with_end AS (
-    SELECT *, completed_at IS NULL AND is_last_seen AS under_way,
-        coalesce(outcome, CASE WHEN is_last_seen THEN '{OPEN}' ELSE '{UNKNOWN}' END) AS status
-    FROM with_next)"""
+    SELECT of_ids.*, next_start, seen_until, coalesce(under_way, false) AS under_way,
+        coalesce(outcome, CASE WHEN under_way THEN '{OPEN}' ELSE '{UNKNOWN}' END) AS status
+    FROM ends RIGHT JOIN of_ids USING ({_KEY}))"""
     until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
     yield f"""measured AS (
     SELECT *, {_ms("start_timestamp", until)} AS duration_ms, {_ms("decided_at", "completed_at")} AS markers_ms
     FROM with_end)"""
     yield f"""listed AS (
     SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
-    FROM (SELECT {_KEY}, unnest(partitions) AS place FROM of_ids) WHERE {_of_places(wanted)})"""
-    yield f"chosen AS (SELECT measured.* FROM measured{_that_listed(wanted)} WHERE {_of_transactions(wanted)})"
+    FROM (SELECT {_KEY}, unnest(partitions) AS place FROM of_ids) WHERE {of_places(wanted)})"""
+    # Again the few are on the left.
+    is_any = wanted.topic is None and wanted.partition is None
+    source = "measured" if is_any else f"listed RIGHT SEMI JOIN measured USING ({_KEY})"
+    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted)})"
 
 
 def _key_of(frame: str) -> str:
@@ -129,14 +135,10 @@ def _of_ids(wanted: Wanted) -> str:
     return _all_of(*(f"{name} = {text_literal(value)}" for name, value in values.items() if value is not None))
 
 
-def _of_places(wanted: Wanted) -> str:
+def of_places(wanted: Wanted) -> str:
+    """What holds for a `place`, one of the partitions of a transaction, that is wanted."""
     topic = "" if wanted.topic is None else f"place['topic'] = {text_literal(wanted.topic)}"
     return _all_of(topic, "" if wanted.partition is None else f"place['partition'] = {wanted.partition}")
-
-
-def _that_listed(wanted: Wanted) -> str:
-    is_any = wanted.topic is None and wanted.partition is None
-    return "" if is_any else f" LEFT SEMI JOIN listed USING ({_KEY})"
 
 
 def _of_transactions(wanted: Wanted) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,8 +11,8 @@ from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.transaction_list import NONE, or_none
-from txnlog.report.transaction_query import Wanted, answered, arguments
-from txnlog.tables.layout import TRANSACTIONS, Root
+from txnlog.report.transaction_query import Wanted, answered, arguments, of_places
+from txnlog.tables.layout import Root
 
 Row = dict[str, Any]
 # What a row is about: its column, null where that is not known, and the SQL of it.
@@ -22,29 +23,25 @@ GROUPS = {
     "hour": ("hour", "date_trunc('hour', start_timestamp)"),
     "day": ("day", "date_trunc('day', start_timestamp)"),
 }
-PLACES = {"topic": "topic", "partition": "topic, partition"}
+PLACES = ("topic", "partition")
 TIMES = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
-_IS_ABORT = "status = 'ABORT'"
-FIGURES = {
-    "transactions": "count(*)",
-    "committed": "count(*) FILTER (WHERE status = 'COMMIT')",
-    "aborted": f"count(*) FILTER (WHERE {_IS_ABORT})",
-    "contradicted": "count(*) FILTER (WHERE status = 'CONTRADICTED')",
-    "unknown_end": "count(*) FILTER (WHERE status = 'UNKNOWN')",
-    "aborted_share": f"CAST(count(*) FILTER (WHERE {_IS_ABORT}) AS DOUBLE)"
-    f" / nullif(count(*) FILTER (WHERE {_IS_ABORT} OR status = 'COMMIT'), 0)",
-    "aborted_by_client": f"count(*) FILTER (WHERE {_IS_ABORT} AND ended_by = 'CLIENT')",
-    "aborted_by_timeout": f"count(*) FILTER (WHERE {_IS_ABORT} AND ended_by = 'TIMEOUT')",
-    "aborted_by_fencing": f"count(*) FILTER (WHERE {_IS_ABORT} AND ended_by = 'FENCING')",
-    "aborted_by_unknown": f"count(*) FILTER (WHERE {_IS_ABORT} AND ended_by IS NULL)",
-    "measured": "count(ended_ms)",
-    # Nearest rank: the shortest duration that so many percent of them do not exceed.
-    **{f"p{share}_ms": f"min(ended_ms) FILTER (WHERE place * 100 >= {share} * ended)" for share in (50, 95, 99)},
-    "max_ms": "max(ended_ms)",
-    "markers_max_ms": "max(markers_ms)",
-    "under_way": "count(*) FILTER (WHERE under_way)",
-    "under_way_max_ms": "max(duration_ms) FILTER (WHERE under_way)",
+# What is counted, what the largest of is taken, and how many percent of the durations another one does not exceed.
+COUNTS = {
+    "transactions": "true",
+    "committed": "status = 'COMMIT'",
+    "aborted": "status = 'ABORT'",
+    "contradicted": "status = 'CONTRADICTED'",
+    "unknown_end": "status = 'UNKNOWN'",
+    "aborted_by_client": "status = 'ABORT' AND ended_by = 'CLIENT'",
+    "aborted_by_timeout": "status = 'ABORT' AND ended_by = 'TIMEOUT'",
+    "aborted_by_fencing": "status = 'ABORT' AND ended_by = 'FENCING'",
+    "aborted_by_unknown": "status = 'ABORT' AND ended_by IS NULL",
+    "measured": "ended_ms IS NOT NULL",
+    "under_way": "under_way",
 }
+LARGEST = {"max_ms": "ended_ms", "markers_max_ms": "markers_ms", "under_way_max_ms": "under_way_ms"}
+PERCENTILES = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99}
+FIGURES = (*COUNTS, "aborted_share", *PERCENTILES, *LARGEST)
 _MEANING = (
     "Durations: ms from a transaction's start to its Complete* record (to the decision if only that is kept), by the"
     " coordinator's clock; percentiles by nearest rank. Transactions under way and those of unknown end count apart."
@@ -59,26 +56,54 @@ def summary(root: Root, wanted: Wanted, by: str) -> list[Row]:
     """
     column, value = GROUPS[by]
     names = f"cluster, {column}"
-    figures = ", ".join(f"{figure} AS {name}" for name, figure in FIGURES.items())
-    order = f"{column} DESC, cluster" if by in TIMES else f"p99_ms DESC NULLS LAST, {names}"
     of_groups = f"""of_groups AS (
-    SELECT cluster, {value} AS {column}, status, ended_by, under_way, duration_ms, markers_ms,
-        CASE WHEN NOT under_way THEN duration_ms END AS ended_ms
-    FROM {_in_groups(by)})"""
-    ranked = f"""ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY {names} ORDER BY ended_ms NULLS LAST) AS place,
-        count(ended_ms) OVER (PARTITION BY {names}) AS ended
-    FROM of_groups)"""
+    SELECT cluster, {value} AS {column}, status, ended_by, under_way, markers_ms,
+        CASE WHEN NOT under_way THEN duration_ms END AS ended_ms,
+        CASE WHEN under_way THEN duration_ms END AS under_way_ms
+    FROM {"in_places" if by in PLACES else "chosen"})"""
+    figures = ", ".join(
+        [
+            *(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in COUNTS),
+            "CAST(sum(aborted) AS DOUBLE) / nullif(sum(aborted) + sum(committed), 0) AS aborted_share",
+            *(
+                f"min(ended_ms) FILTER (WHERE place * 100 >= {share} * ended) AS {name}"
+                for name, share in PERCENTILES.items()
+            ),
+            *(f"max({name}) AS {name}" for name in LARGEST),
+        ]
+    )
+    order = f"{column} DESC, cluster" if by in TIMES else f"p99_ms DESC NULLS LAST, {names}"
     select = f"SELECT {names}, {figures} FROM ranked GROUP BY {names} ORDER BY {order}"
-    return answered(root, wanted, select, of_groups, ranked)
+    return answered(root, wanted, select, _in_places(wanted, by), of_groups, *_by_duration(names))
 
 
-def _in_groups(by: str) -> str:
-    """The transactions, each once for each of its topics or partitions if it is these that are told apart."""
-    if by not in PLACES:
-        return "chosen"
-    key = ", ".join(TRANSACTIONS.key)
-    return f"chosen LEFT JOIN (SELECT DISTINCT {key}, {PLACES[by]} FROM listed) USING ({key})"
+def _by_duration(names: str) -> Iterator[str]:
+    """What has the same duration is one row, with the place of the last of them: few rows, however many there are."""
+    counts = ", ".join(f"count(*) FILTER (WHERE {condition}) AS {name}" for name, condition in COUNTS.items())
+    largest = ", ".join(f"max({value}) AS {name}" for name, value in LARGEST.items())
+    yield f"by_duration AS (SELECT {names}, ended_ms, {counts}, {largest} FROM of_groups GROUP BY {names}, ended_ms)"
+    yield f"""ranked AS (
+    SELECT *, sum(measured) OVER (PARTITION BY {names}) AS ended,
+        sum(measured) OVER (
+            PARTITION BY {names} ORDER BY ended_ms NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place
+    FROM by_duration)"""
+
+
+def _in_places(wanted: Wanted, by: str) -> str:
+    """The transactions, each once for each of its topics or partitions that are wanted; `topic` null if none is known.
+
+    They are sorted by topic: of each topic the first one counts. `before` is never empty, so that one without
+    partitions is a row as well: the shorter of two arrays that are unnested is filled up with nulls.
+    """
+    columns = "cluster, status, ended_by, under_way, duration_ms, markers_ms"
+    is_next = "before IS NULL OR before['topic'] <> place['topic']"
+    is_counted = is_next if by == "topic" and wanted.partition is None else "true"
+    return f"""in_places AS (
+    SELECT {columns}, place['topic'] AS topic, place['partition'] AS partition
+    FROM (SELECT {columns}, unnest(partitions) AS place,
+            unnest(array_prepend(NULL, array_pop_back(partitions))) AS before
+        FROM chosen)
+    WHERE {of_places(wanted)} AND ({is_counted}))"""
 
 
 def rendered(found: list[Row], form: str, by: str, width: int | None = None, ending: str = "") -> str:
