@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from tests.pages import ROOT, blocks
+from tests.pages import ROOT, outputs
 from tests.terminal import seen
 from tests.writer import ABORT, copied_at, marker
 from txnlog.config import detect_options
@@ -25,6 +25,7 @@ from txnlog.job.main import run
 from txnlog.report import (
     abort_candidates,
     explanations,
+    id_timeline,
     late_transactions,
     producers,
     transaction_list,
@@ -295,12 +296,26 @@ def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root)
     listed = transaction_list.transactions(tables, slow)
     summed_up = transaction_summary.summary(tables, of_shop, "topic")
     following = transaction_summary.following(summed_up, "topic", "build/tables", of_shop)
+    of_id = id_timeline.timeline(tables, Wanted("shop", "checkout-7"))
     shown = [
         transaction_list.rendered(listed, "table", 80, "build/tables", slow),
         transaction_summary.rendered(summed_up, "table", "topic", 100, following),
+        id_timeline.rendered(of_id, "table", 100, "build/tables"),
     ]
-    printed = [block.splitlines()[1:] for block in blocks(ROOT / "docs/history.md") if "$ txnlog transactions" in block]
-    assert printed == [seen(each) for each in shown]
+    assert [*outputs(ROOT / "docs/history.md").values()] == [seen(each) for each in shown]
+
+
+@pytest.mark.parametrize("sample", ["sample-3.5.2", "sample-4.3.0"])
+def test_a_timeline_shows_whom_a_newer_producer_fenced(tables: Root, sample: str) -> None:
+    """The recipe starts another producer of the id while the transaction of epoch 2 is open."""
+    events = id_timeline.timeline(tables, Wanted(sample, "fenced-id")).events
+    assert [(row["event"], row["ended_by"], row["producer_epoch"], row["fenced_epoch"]) for row in events] == [
+        ("STARTED", None, 0, None),
+        ("STARTED", None, 1, 0),
+        ("STARTED", None, 2, 1),
+        ("ABORT", "FENCING", 2, 2),
+        ("STARTED", None, 4, 3),
+    ]
 
 
 @pytest.mark.parametrize("sample", TRUTHS)

@@ -121,6 +121,7 @@ NEEDS = {
     "describe-producers": ["--topic", "t", "--partition", "0"],
     "explain": ["--transactional-id", "t"],
     "report": ["--html", "report.html"],
+    "timeline": ["--transactional-id", "t"],
     "prune": ["--keep", "90d"],
 }
 

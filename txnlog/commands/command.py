@@ -28,6 +28,8 @@ EXIT_CODES = """exit codes:
 TABLES = "TXNLOG_TABLES"
 # For people, for programs, for spreadsheets.
 FORMS = ("table", "json", "csv")
+# Rows of a table for people, unless they say how many; programs get all.
+MOST_ROWS = 1_000
 
 
 class Command(NamedTuple):
@@ -152,3 +154,27 @@ def moment_ms(flag: str, text: str | None) -> int | None:
         return None if text is None else instant_ms(text)
     except OptionError as error:
         raise OptionError(f"{flag}: {error}") from error
+
+
+def add_period(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that shows transactions over time."""
+    parser.add_argument("--from", dest="earliest", metavar="TIME", help="only what was under way then or later")
+    parser.add_argument("--to", dest="latest", metavar="TIME", help="only what began before this time")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"at most N rows, the latest (table: {MOST_ROWS}; json and csv: all)"
+    )
+
+
+def period(parsed: argparse.Namespace) -> tuple[int | None, int | None]:
+    """`--from` and `--to` in ms since 1970; None where they are not given."""
+    return moment_ms("--from", parsed.earliest), moment_ms("--to", parsed.latest)
+
+
+def row_limit(parsed: argparse.Namespace) -> int | None:
+    """How many rows may be printed at most; None is all."""
+    if parsed.limit is None:
+        return MOST_ROWS if parsed.format == FORMS[0] else None
+    if parsed.limit < 1:
+        raise OptionError("--limit: must be above 0")
+    limit: int = parsed.limit
+    return limit

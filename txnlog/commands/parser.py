@@ -26,6 +26,7 @@ from txnlog.commands import (
     prune,
     remedies,
     report,
+    timeline_of_id,
     transaction_history,
     verify,
 )
@@ -47,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     consumer_groups.COMMAND,
     explain.COMMAND,
     transaction_history.COMMAND,
+    timeline_of_id.COMMAND,
     report.COMMAND,
     history.COMMAND,
     archive.COMMAND,

@@ -9,10 +9,12 @@ from txnlog.commands.command import (
     Command,
     add_cluster,
     add_format,
+    add_period,
     add_tables,
     add_topic,
     duration_ms,
-    moment_ms,
+    period,
+    row_limit,
     tables_root,
 )
 from txnlog.commands.terminal import width
@@ -37,14 +39,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outcome", choices=STATUSES, metavar="OUTCOME", help=f"only this outcome, one of {', '.join(STATUSES)}"
     )
     parser.add_argument("--longer-than", metavar="DURATION", help="only those that take longer than this: 30s")
-    parser.add_argument("--from", dest="earliest", metavar="TIME", help="only those that were under way then or later")
-    parser.add_argument("--to", dest="latest", metavar="TIME", help="only those that began before this time")
-    parser.add_argument(
-        "--limit",
-        type=int,
-        metavar="N",
-        help=f"at most N rows, the latest (table: {transaction_list.MOST}; json and csv: all)",
-    )
+    add_period(parser)
     parser.add_argument(
         "--summary", action="store_true", help="durations, aborts and who aborted, instead of each transaction"
     )
@@ -55,7 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    wanted, limit = _wanted(parsed), _limit(parsed)
+    wanted, limit = _wanted(parsed), row_limit(parsed)
     root = tables_root(parsed.tables)
     if not parsed.summary:
         found = transaction_list.transactions(root, wanted, limit)
@@ -81,18 +76,8 @@ def _wanted(parsed: argparse.Namespace) -> Wanted:
         parsed.partition,
         parsed.outcome,
         duration_ms("--longer-than", parsed.longer_than),
-        moment_ms("--from", parsed.earliest),
-        moment_ms("--to", parsed.latest),
+        *period(parsed),
     )
-
-
-def _limit(parsed: argparse.Namespace) -> int | None:
-    if parsed.limit is None:
-        return transaction_list.MOST if parsed.format == "table" else None
-    if parsed.limit < 1:
-        raise OptionError("--limit: must be above 0")
-    limit: int = parsed.limit
-    return limit
 
 
 COMMAND = Command(

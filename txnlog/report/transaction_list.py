@@ -12,8 +12,6 @@ from txnlog.report.transaction_query import ADDED, ALL, OPEN, STATUSES, Wanted, 
 from txnlog.tables.layout import TRANSACTIONS, Root, columns_of
 
 Row = dict[str, Any]
-# Rows of a table for people, unless they say how many; programs get all.
-MOST = 1_000
 # What stands for a value that is not known.
 NONE = "-"
 STATUS_STYLES = {"ABORT": "magenta", "CONTRADICTED": "bold red", OPEN: "cyan"}

@@ -213,7 +213,7 @@ def test_rows_beyond_a_limit_are_counted_and_the_latest_stay(root: Root, capsys:
 def test_programs_get_all_rows_and_people_the_latest(
     root: Root, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transaction_list, "MOST", 3)
+    monkeypatch.setattr("txnlog.commands.command.MOST_ROWS", 3)
     assert f"Only the latest 3 are listed: --limit {len(FOUND)} lists all." in printed(root, capsys)
     assert len(json.loads(printed(root, capsys, "--format", "json"))) == len(FOUND)
 

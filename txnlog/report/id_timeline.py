@@ -1,0 +1,139 @@
+"""`txnlog timeline`: the producers and transactions of a transactional id, as far as coordinators' records are kept.
+
+A producer that starts gets a higher epoch (`InitProducerId`), and the coordinator raises it as well when it aborts a
+transaction by itself: from then on it refuses whoever has an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from txnlog.errors import OptionError
+from txnlog.report.abort_candidates import option, word
+from txnlog.report.fitted import Column
+from txnlog.report.output import as_csv, as_json, as_table, with_cluster
+from txnlog.report.table_rows import answer, text_literal
+from txnlog.report.transaction_list import STATUS_STYLES, or_none, partitions, transactions
+from txnlog.report.transaction_query import OPEN, STATUSES, Wanted
+from txnlog.tables.layout import COORDINATOR_RECORDS, Root
+
+Row = dict[str, Any]
+# What is no transaction: a producer got its producer id and epoch; the coordinator forgot the id, as it was idle.
+STARTED, EXPIRED = "STARTED", "EXPIRED"
+COLUMNS = (
+    "cluster", "transactional_id", "time", "event", "producer_id", "producer_epoch", "fenced_producer_id",
+    "fenced_epoch", "ended_by", "duration_ms", "under_way", "partitions", "offset",
+)  # fmt: skip
+_NOTHING = dict.fromkeys(COLUMNS)
+
+
+class IdTimeline(NamedTuple):
+    """The latest events of an id in their order, each with `COLUMNS`, and how many there are of each kind."""
+
+    events: list[Row]
+    counts: Counter[str]
+
+
+def timeline(root: Root, wanted: Wanted, limit: int | None = None) -> IdTimeline:
+    """The events of `wanted.transactional_id`, at most `limit`. `OptionError` where no record of it is kept.
+
+    The event of a transaction is its status: COMMIT, ABORT, CONTRADICTED, OPEN or UNKNOWN. `fenced_epoch` is the epoch
+    that the coordinator no longer accepts since, with the producer id; null if none is.
+    """
+    found = [*_producers(root, wanted), *map(_of_transaction, transactions(root, wanted).rows)]
+    if not found:
+        raise OptionError(
+            f"no record of {wanted.transactional_id!r} is kept, of that time and cluster: `txnlog list` has the ids"
+            " that coordinators know, and `txnlog history` prints how far back the records go"
+        )
+    found.sort(key=lambda event: (event["time"], event["cluster"], event["offset"]))
+    return IdTimeline(found if limit is None else found[-limit:], Counter(event["event"] for event in found))
+
+
+def _producers(root: Root, wanted: Wanted) -> Iterator[Row]:
+    """When producers of the id started, and when the coordinator forgot it."""
+    cluster = "" if wanted.cluster is None else f" AND cluster = {text_literal(wanted.cluster)}"
+    found = answer(
+        root,
+        f"""SELECT * FROM (
+    SELECT cluster, transactional_id, "offset", state, is_tombstone, producer_id, producer_epoch,
+        coalesce(last_update_timestamp, append_timestamp) AS time,
+        lag(producer_id) OVER in_turn AS fenced_producer_id, lag(producer_epoch) OVER in_turn AS fenced_epoch
+    FROM found WHERE transactional_id = {text_literal(str(wanted.transactional_id))}{cluster}
+    WINDOW in_turn AS (PARTITION BY cluster, coordinator_partition, topic_id ORDER BY "offset", coordinator_epoch))
+WHERE is_tombstone OR (state = 'Empty' AND fenced_epoch IS NULL)
+    OR (state IN ('Empty', 'Ongoing') AND (producer_id <> fenced_producer_id OR producer_epoch <> fenced_epoch))""",
+        found=COORDINATOR_RECORDS,
+    )
+    for row in found:
+        if row["time"] is not None and _is_within(wanted, row["time"]):
+            kind = {"event": EXPIRED, **_NO_FENCE} if row["is_tombstone"] else {"event": STARTED}
+            yield _event(row | kind)
+
+
+_NO_FENCE = {"fenced_producer_id": None, "fenced_epoch": None}
+
+
+def _is_within(wanted: Wanted, time: datetime) -> bool:
+    at = (time - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000
+    return (wanted.from_ms is None or at >= wanted.from_ms) and (wanted.to_ms is None or at < wanted.to_ms)
+
+
+def _of_transaction(row: Row) -> Row:
+    # Only where the coordinator raised the epoch by itself: a client of version 2 has a new one for each transaction.
+    is_fence = row["ended_by"] in ("TIMEOUT", "FENCING")
+    fenced = {"fenced_producer_id": row["producer_id"], "fenced_epoch": row["producer_epoch"]} if is_fence else {}
+    epoch = row["end_epoch"] if row["producer_epoch"] is None else row["producer_epoch"]
+    told = {"time": row["start_timestamp"], "event": row["status"], "offset": row["first_offset"]}
+    return _event(row | told | fenced | {"producer_epoch": epoch})
+
+
+def _event(told: Row) -> Row:
+    return {name: told.get(name, nothing) for name, nothing in _NOTHING.items()}
+
+
+def rendered(found: IdTimeline, form: str, width: int | None = None, tables: str = "") -> str:
+    """The events as `table`, `json` or `csv`; a table ends with their numbers and with what to type next."""
+    if form == "json":
+        return as_json(found.events)
+    if form == "csv":
+        return as_csv(found.events, COLUMNS)
+    whole = found.counts.total()
+    kinds = (STARTED, EXPIRED, *STATUSES)
+    lines = [f"{', '.join(f'{found.counts[kind]} {kind}' for kind in kinds if found.counts[kind])}."]
+    if len(found.events) < whole:
+        lines.append(f"Only the latest {len(found.events)} events are listed: --limit {whole} lists all.")
+    name = " ".join(map(word, option("--transactional-id", found.events[-1]["transactional_id"])))
+    command = f"explain --tables {word(tables)} {name}"
+    if OPEN not in found.counts:
+        command = f"transactions --tables {word(tables)} {name} --summary"
+    return as_table(found.events, with_cluster(found.events, _COLUMNS), width) + "\n".join(
+        [*lines, f"Next: txnlog {command}\n"]
+    )
+
+
+def _fenced(row: Row) -> str:
+    """`epoch 3`, with the producer id if that changed, too."""
+    if row["fenced_epoch"] is None:
+        return ""
+    other = "" if row["fenced_producer_id"] == row["producer_id"] else f"producer id {row['fenced_producer_id']}, "
+    return f"{other}epoch {row['fenced_epoch']}"
+
+
+def _places(row: Row) -> str:
+    return "" if row["partitions"] is None else partitions(row)
+
+
+_COLUMNS = (
+    Column("Time", "time"),
+    Column("Event", "event", styles=STATUS_STYLES | {STARTED: "bold"}),
+    Column("ProducerId", or_none("producer_id"), rank=2),
+    Column("Epoch", or_none("producer_epoch")),
+    Column("Fenced", _fenced),
+    Column("EndedBy", "ended_by", rank=1),
+    Column("DurationMs", "duration_ms"),
+    Column("Partitions", _places, is_name=True),
+)
