@@ -49,15 +49,18 @@ def _opened(root: Root, table: Table) -> DeltaTable:
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     path = root.path_of(table)
-    missing = f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first"
     if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
-        raise MissingTableError(missing)
+        raise _missing(root, table)
     try:
         return DeltaTable(path)
     except TableNotFoundError as error:
-        raise MissingTableError(missing) from error
+        raise _missing(root, table) from error
     except (DeltaError, OSError) as error:
         raise _unreadable(root, [table], error) from error
+
+
+def _missing(root: Root, table: Table) -> MissingTableError:
+    return MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
 
 
 def _unreadable(root: Root, tables: list[Table], error: Exception) -> TableError:
