@@ -52,6 +52,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(parsed: argparse.Namespace) -> None:
     wanted, limit = _wanted(parsed), row_limit(parsed)
     root = tables_root(parsed.tables)
+    if not parsed.summary and limit is None:
+        for piece in transaction_list.pieces(root, wanted, parsed.format):
+            sys.stdout.write(piece)
+        return
     if not parsed.summary:
         found = transaction_list.transactions(root, wanted, limit)
         sys.stdout.write(transaction_list.rendered(found, parsed.format, width(), root.text, wanted))

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,17 +52,35 @@ def _escaped(character: str) -> str:
 
 def as_json(rows: Rows) -> str:
     """An array of objects with snake_case keys."""
-    return json.dumps([{key: plain(value) for key, value in row.items()} for row in rows], indent=2) + "\n"
+    return "".join(json_pieces(rows))
+
+
+def json_pieces(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The text of `as_json`, row by row."""
+    before, after = "[", "[]\n"
+    for row in rows:
+        # Without the brackets of an array of one.
+        yield f"{before}\n{json.dumps([plain(row)], indent=2)[2:-2]}"
+        before, after = ",", "\n]\n"
+    yield after
 
 
 def as_csv(rows: Rows, columns: Sequence[str]) -> str:
     """RFC 4180 with a header line; arrays as JSON."""
+    return "".join(csv_pieces(rows, columns))
+
+
+def csv_pieces(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """The text of `as_csv`, line by line."""
+    yield _line(columns)
+    for row in rows:
+        yield _line([_cell(row[name]) for name in columns])
+
+
+def _line(cells: Sequence[Any]) -> str:
     text = io.StringIO()
     # All strings are quoted: Python 3.11 would leave one with a carriage return as it is.
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(row[name]) for name in columns])
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).writerow(cells)
     return text.getvalue()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,11 @@ def rows(
 
 def answer(root: Root, query: str, **tables: Table) -> list[dict[str, Any]]:
     """The rows of a query in SQL as dictionaries; it knows each table by its keyword. `TableError` as in `rows`."""
+    return list(streamed(root, query, **tables))
+
+
+def streamed(root: Root, query: str, **tables: Table) -> Iterator[dict[str, Any]]:
+    """As `answer`, but one row after the other: not all of them are in memory."""
     import pyarrow as pa
     from deltalake import QueryBuilder
     from deltalake.exceptions import DeltaError
@@ -38,8 +43,8 @@ def answer(root: Root, query: str, **tables: Table) -> list[dict[str, Any]]:
         "read %s of %s: %s", ", ".join(each.name for each in tables.values()), printable(root.text), printable(query)
     )
     try:
-        found: list[dict[str, Any]] = pa.table(builder.execute(query).read_all()).to_pylist()
-        return found
+        for batch in builder.execute(query):
+            yield from pa.record_batch(batch).to_pylist()
     except (DeltaError, OSError) as error:
         raise _unreadable(root, [*tables.values()], error) from error
 

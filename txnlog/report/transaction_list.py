@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from txnlog.report.abort_candidates import word
 from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table, counted, with_cluster
-from txnlog.report.transaction_query import ADDED, ALL, OPEN, STATUSES, Wanted, answered, arguments
+from txnlog.report.output import as_csv, as_json, as_table, counted, csv_pieces, json_pieces, with_cluster
+from txnlog.report.transaction_query import ADDED, ALL, OPEN, STATUSES, Wanted, answered, arguments, streamed_answer
 from txnlog.tables.layout import TRANSACTIONS, Root, columns_of
 
 Row = dict[str, Any]
+COLUMNS = (*(field.name for field in columns_of(TRANSACTIONS)), *ADDED)
+_NAMES = ", ".join(COLUMNS)
 # What stands for a value that is not known.
 NONE = "-"
 STATUS_STYLES = {"ABORT": "magenta", "CONTRADICTED": "bold red", OPEN: "cyan"}
@@ -27,11 +30,21 @@ class Found(NamedTuple):
 def transactions(root: Root, wanted: Wanted, limit: int | None = None) -> Found:
     """The rows of `transactions` that are wanted, with `ADDED`, at most `limit`. `OptionError`: an unknown cluster."""
     counts = answered(root, wanted, "SELECT status, count(*) AS number FROM chosen GROUP BY status")
-    names = ", ".join([*(field.name for field in columns_of(TRANSACTIONS)), *ADDED])
-    order = "start_timestamp DESC, cluster DESC, transactional_id DESC, last_offset DESC"
     last = "" if limit is None else f" LIMIT {limit}"
-    found = answered(root, wanted, f"SELECT {names} FROM chosen ORDER BY {order}{last}")
+    found = answered(root, wanted, f"SELECT {_NAMES} FROM chosen ORDER BY {_order(' DESC')}{last}")
     return Found(found[::-1], {row["status"]: row["number"] for row in counts})
+
+
+def pieces(root: Root, wanted: Wanted, form: str) -> Iterator[str]:
+    """All rows as `json` or `csv`, as `rendered` has them, but one after the other: not all of them are in memory."""
+    rows = streamed_answer(root, wanted, f"SELECT {_NAMES} FROM chosen ORDER BY {_order('')}")
+    # What is wrong is said before anything is printed.
+    found = chain(list(islice(rows, 1)), rows)
+    yield from json_pieces(found) if form == "json" else csv_pieces(found, COLUMNS)
+
+
+def _order(direction: str) -> str:
+    return ", ".join(f"{name}{direction}" for name in ("start_timestamp", "cluster", "transactional_id", "last_offset"))
 
 
 def rendered(found: Found, form: str, width: int | None = None, tables: str = "", wanted: Wanted = ALL) -> str:
@@ -39,7 +52,7 @@ def rendered(found: Found, form: str, width: int | None = None, tables: str = ""
     if form == "json":
         return as_json(found.rows)
     if form == "csv":
-        return as_csv(found.rows, [*(field.name for field in columns_of(TRANSACTIONS)), *ADDED])
+        return as_csv(found.rows, COLUMNS)
     if not found.rows:
         return "No transactions.\n"
     whole = sum(found.counts.values())

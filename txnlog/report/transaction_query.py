@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from txnlog.report.abort_candidates import option, word
-from txnlog.report.table_rows import answer, check_cluster, text_literal
+from txnlog.report.table_rows import answer, check_cluster, streamed, text_literal
 from txnlog.report.transactions import UNDER_WAY
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
 from txnlog.times import iso_8601
@@ -63,11 +63,19 @@ def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[
     `duration_ms`: from its start to the Complete* record, or to the decision if only that is kept, or to when it was
     last seen under way, null if its end is unknown; `markers_ms`: from the decision to the Complete* record.
     """
+    return list(streamed_answer(root, wanted, select, *steps))
+
+
+def streamed_answer(root: Root, wanted: Wanted, select: str, *steps: str) -> Iterator[dict[str, Any]]:
+    """As `answered`, one row after the other."""
     whole = f"WITH {', '.join([*_steps(wanted), *steps])} {select}"
-    found = answer(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
-    if not found:
+    found = streamed(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
+    first = next(found, None)
+    if first is None:
         check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=TRANSACTIONS))
-    return found
+    else:
+        yield first
+        yield from found
 
 
 def _steps(wanted: Wanted) -> Iterator[str]:

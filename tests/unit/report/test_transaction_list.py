@@ -233,6 +233,15 @@ def test_json_and_csv_have_the_columns_of_the_table_and_ours(root: Root, capsys:
     assert json.loads(in_csv) == [place]
 
 
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted("c", status="OPEN"), Wanted(transactional_id="absent")])
+def test_rows_one_after_the_other_are_the_same_text(root: Root, wanted: Wanted, form: str) -> None:
+    at_once = transaction_list.rendered(transaction_list.transactions(root, wanted), form)
+    assert "".join(transaction_list.pieces(root, wanted, form)) == at_once
+    if form == "json":
+        assert json.dumps(json.loads(at_once), indent=2) + "\n" == at_once
+
+
 def test_every_line_fits_a_terminal_and_no_name_controls_it(root: Root) -> None:
     found = transaction_list.transactions(root, Wanted("c"))
     *table, last = seen(transaction_list.rendered(found, "table", 100, root.text))
@@ -245,6 +254,7 @@ def test_every_line_fits_a_terminal_and_no_name_controls_it(root: Root) -> None:
     ("arguments", "said"),
     [
         (["--cluster", "x"], "--cluster: x is not in the tables; they have c, other"),
+        (["--cluster", "x", "--format", "csv"], "--cluster: x is not in the tables; they have c, other"),
         (["--partition", "1"], "--partition needs --topic"),
         (["--by", "topic"], "--by needs --summary"),
         (["--limit", "0"], "--limit: must be above 0"),
