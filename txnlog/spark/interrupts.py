@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from txnlog.errors import SetupError
+
 
 @contextmanager
 def heeded_afterwards() -> Iterator[None]:
@@ -31,6 +33,10 @@ def heeded_afterwards() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, note)
     try:
         yield
+    except SetupError:
+        # The interrupt has ended what was asked, too: a Java that says its version, or the JVM that starts.
+        if not interrupts:
+            raise
     finally:
         signal.signal(signal.SIGINT, before)
     if interrupts:
