@@ -10,10 +10,14 @@ from txnlog.errors import SetupError
 from txnlog.spark.interrupts import heeded_afterwards
 
 
+def interrupted() -> None:
+    signal.raise_signal(signal.SIGINT)
+    raise SetupError("java -version does not work")
+
+
 def test_what_fails_after_an_interrupt_was_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt), heeded_afterwards():
-        signal.raise_signal(signal.SIGINT)
-        raise SetupError("java -version does not work")
+        interrupted()
 
 
 def test_what_fails_by_itself_is_said() -> None:
