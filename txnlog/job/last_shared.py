@@ -8,12 +8,10 @@ acknowledged, and nothing may rest on the two together.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
-from operator import and_, or_
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from txnlog.detection.aggregates import summed
@@ -75,25 +73,23 @@ def _last_shared(states: DataFrame, pairs: list[Row]) -> DataFrame:
 
 
 def _archived(store: Store, shared: list[Row]) -> list[Row]:
-    """The records of the archive at these offsets."""
-    offsets: dict[Log, set[int]] = {}
+    """The records of the archive at these offsets, and perhaps others of the same partitions of other clusters."""
+    offsets: dict[int, set[int]] = {}
     for row in shared:
-        offsets.setdefault(_log(row), set()).add(row["offset"])
-    # Literals, so that only the files are read that have them.
-    wanted = reduce(or_, (_is_any_of(log, of_log) for log, of_log in offsets.items()))
+        offsets.setdefault(row["coordinator_partition"], set()).add(row["offset"])
+    # Literals, so that only the files are read that have them; as many as there are partitions, whatever the clusters.
+    wanted = " OR ".join(
+        f"coordinator_partition = {partition} AND offset IN ({', '.join(map(str, sorted(of_partition)))})"
+        for partition, of_partition in offsets.items()
+    )
     found = (
-        store.read(COORDINATOR_RECORDS, sorted({log[0] for log in offsets}))
+        store.read(COORDINATOR_RECORDS, sorted({row["cluster"] for row in shared}))
         .where(wanted)
         .withColumn("last_update_timestamp", sf.unix_millis("last_update_timestamp"))
         .selectExpr(*_LOG, "offset", f"{CONTENT} AS content")
     )
     rows: list[Row] = found.toArrow().to_pylist()
     return rows
-
-
-def _is_any_of(log: Log, offsets: set[int]) -> Column:
-    place = (sf.col(name) == value for name, value in zip(_LOG, log, strict=True))
-    return reduce(and_, place) & sf.col("offset").isin(sorted(offsets))
 
 
 def _log(row: Row) -> Log:
