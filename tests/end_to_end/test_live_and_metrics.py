@@ -145,6 +145,7 @@ NEEDS = {
     "describe-producers": ["--topic", "t", "--partition", "0"],
     "explain": ["--topic", "t", "--partition", "0"],
     "report": ["--html", "report.html"],
+    "timeline": ["--transactional-id", "t"],
 }
 
 
