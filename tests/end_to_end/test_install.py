@@ -105,6 +105,7 @@ def test_without_spark_each_command_works_or_says_in_a_line_what_to_install(
         "describe": [*of_tables, "--transactional-id", "checkout-7"],
         "describe-producers": [*of_tables, *of_partition],
         "explain": [*of_tables, *of_partition],
+        "timeline": [*of_tables, "--transactional-id", "checkout-7"],
         "report": [*of_tables, "--html", "report.html"],
     }
     run(tmp_path, python, "-m", "venv", str(env))
