@@ -33,7 +33,12 @@ def instant_ms(text: object) -> int:
     moment = text if isinstance(text, datetime) else _iso_instant(text)
     if moment.tzinfo is None:
         raise OptionError(f"{text!s} has no time zone: add Z or an offset such as +02:00")
-    return _within_range((moment - _EPOCH) // timedelta(milliseconds=1), text)
+    return _within_range(epoch_ms(moment), text)
+
+
+def epoch_ms(moment: datetime) -> int:
+    """An instant with a time zone in whole ms since 1970."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def iso_8601(moment_ms: int) -> str:

@@ -11,14 +11,12 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.replay import KEY
-from txnlog.detection.rules import BY_ANOTHER
+from txnlog.detection.rules import own_reason
 from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # What is compared with an earlier dump's transaction; there each name begins with `seen_`.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
 SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
-# How a reason begins that was taken over from another dump, by this version or by earlier ones.
-BY_ANY = f"{BY_ANOTHER}|by an earlier dump: "
 
 
 def with_bounds(
@@ -141,7 +139,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         shown.join(now, [*KEY, "start_offset"], "inner").where(f"NOT coalesce({is_another}, false)"),
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
-        f"max_by(regexp_replace(reason, '^({BY_ANY})+', ''), seen_at) FILTER (WHERE {is_kept}) AS kept_by",
+        f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
         f"max_by(confidence, seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")

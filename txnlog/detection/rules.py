@@ -14,8 +14,9 @@ from txnlog.detection.log_proofs import AS_OF_IS_PLAUSIBLE, IS_LATE, MARKER_IS_P
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import OF_AGE, OF_HISTORY, OF_LOG
 
-# Precedes a reason that is taken over from another dump.
+# Precedes a reason that is taken over from another dump; so did the other one in earlier versions.
 BY_ANOTHER = "by another dump: "
+_BY_ANY = f"{BY_ANOTHER}|by an earlier dump: "
 
 
 class Rule(NamedTuple):
@@ -210,3 +211,8 @@ RULES: tuple[Rule, ...] = (
         "'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'",
     ),
 )
+
+
+def own_reason(reason: str) -> str:
+    """The reason of the dump that gave it, however many have taken it over since, as SQL."""
+    return f"regexp_replace({reason}, '^({_BY_ANY})+', '')"

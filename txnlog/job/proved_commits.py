@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from txnlog.detection.clock import BY_ANY
-from txnlog.detection.rules import BY_ANOTHER
+from txnlog.detection.rules import BY_ANOTHER, own_reason
 from txnlog.keys import TRANSACTION
 from txnlog.tables.changes import IS_ANOTHER, SEEN_FIRST, rows_of_table
 from txnlog.tables.layout import OPEN_TRANSACTIONS
@@ -15,7 +14,7 @@ _VERDICT = (
     *("cause", "action", "confidence", "lacking", "wanted_cause", "accepted"),
     *("evidence_state", "evidence_offset", "evidence_file", "evidence_position"),
 )
-_REASON = f"concat('{BY_ANOTHER}', regexp_replace(kept_reason, '^({BY_ANY})+', ''))"
+_REASON = f"concat('{BY_ANOTHER}', {own_reason('kept_reason')})"
 
 
 def kept_in_later_dumps(found: DataFrame, known: DataFrame) -> DataFrame:

@@ -42,9 +42,10 @@ class StoredArchive:
 
     def __init__(self, store: Store, clusters: list[str]) -> None:
         self._store, self._clusters = store, clusters
-        self.ranges = stored_ranges(store, clusters)
+        of_all = stored_ranges(store, None)
+        self.ranges = [each for each in of_all if each.cluster in clusters]
         if self.ranges:
-            _check_has_records(store)
+            _check_has_records(store, of_all)
 
     def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`, of these records."""
@@ -109,13 +110,13 @@ class StoredArchive:
         )
 
 
-def _check_has_records(store: Store) -> None:
-    """Each offset of a range has a record. `TableError` where there are fewer: a commit among them would be forgotten.
+def _check_has_records(store: Store, ranges: list[WholeRange]) -> None:
+    """Each offset of the ranges of all clusters has a record. `TableError` where there are fewer.
 
-    Ranges are written after their records, and made shorter before those go. Delta counts a table by its log alone, as
-    long as it is asked of the table as a whole.
+    A commit among those that are missing would be forgotten. Ranges are written after their records, and made
+    shorter before those go. Delta counts a table by its log alone, as long as it is asked of the table as a whole.
     """
-    offsets = sum(_union(each) for _, each in groupby(stored_ranges(store, None), key=lambda each: each.log))
+    offsets = sum(_union(each) for _, each in groupby(ranges, key=lambda each: each.log))
     missing = offsets - store.read(COORDINATOR_RECORDS, None).count()
     if missing > 0:
         raise TableError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from txnlog.errors import OptionError
@@ -16,9 +16,10 @@ from txnlog.report.abort_candidates import option, word
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.table_rows import answer, text_literal
-from txnlog.report.transaction_list import STATUS_STYLES, or_none, partitions, transactions
+from txnlog.report.transaction_list import STATUS_STYLES, latest, or_none, partitions
 from txnlog.report.transaction_query import OPEN, STATUSES, Wanted
 from txnlog.tables.layout import COORDINATOR_RECORDS, Root
+from txnlog.times import epoch_ms
 
 Row = dict[str, Any]
 # What is no transaction: a producer got its producer id and epoch; the coordinator forgot the id, as it was idle.
@@ -43,7 +44,7 @@ def timeline(root: Root, wanted: Wanted, limit: int | None = None) -> IdTimeline
     The event of a transaction is its status: COMMIT, ABORT, CONTRADICTED, OPEN or UNKNOWN. `fenced_epoch` is the epoch
     that the coordinator no longer accepts since, with the producer id; null if none is.
     """
-    found = [*_producers(root, wanted), *map(_of_transaction, transactions(root, wanted).rows)]
+    found = [*_producers(root, wanted), *map(_of_transaction, latest(root, wanted))]
     if not found:
         raise OptionError(
             f"no record of {wanted.transactional_id!r} is kept, of that time and cluster: `txnlog list` has the ids"
@@ -78,7 +79,7 @@ _NO_FENCE = {"fenced_producer_id": None, "fenced_epoch": None}
 
 
 def _is_within(wanted: Wanted, time: datetime) -> bool:
-    at = (time - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000
+    at = epoch_ms(time)
     return (wanted.from_ms is None or at >= wanted.from_ms) and (wanted.to_ms is None or at < wanted.to_ms)
 
 

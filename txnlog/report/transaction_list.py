@@ -30,9 +30,13 @@ class Found(NamedTuple):
 def transactions(root: Root, wanted: Wanted, limit: int | None = None) -> Found:
     """The rows of `transactions` that are wanted, with `ADDED`, at most `limit`. `OptionError`: an unknown cluster."""
     counts = answered(root, wanted, "SELECT status, count(*) AS number FROM chosen GROUP BY status")
+    return Found(latest(root, wanted, limit), {row["status"]: row["number"] for row in counts})
+
+
+def latest(root: Root, wanted: Wanted, limit: int | None = None) -> list[Row]:
+    """The rows of `transactions` alone."""
     last = "" if limit is None else f" LIMIT {limit}"
-    found = answered(root, wanted, f"SELECT {_NAMES} FROM chosen ORDER BY {_order(' DESC')}{last}")
-    return Found(found[::-1], {row["status"]: row["number"] for row in counts})
+    return answered(root, wanted, f"SELECT {_NAMES} FROM chosen ORDER BY {_order(' DESC')}{last}")[::-1]
 
 
 def pieces(root: Root, wanted: Wanted, form: str) -> Iterator[str]:

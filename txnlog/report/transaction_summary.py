@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from txnlog.report.abort_candidates import word
@@ -13,6 +13,7 @@ from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.transaction_list import NONE, or_none
 from txnlog.report.transaction_query import Wanted, answered, arguments, of_places
 from txnlog.tables.layout import Root
+from txnlog.times import epoch_ms
 
 Row = dict[str, Any]
 # What a row is about: its column, null where that is not known, and the SQL of it.
@@ -133,15 +134,11 @@ def _narrowed(wanted: Wanted, by: str, row: Row) -> Wanted:
     """What is wanted, of the group of a row alone."""
     of_cluster, group = wanted._replace(cluster=row["cluster"]), row[GROUPS[by][0]]
     if by in TIMES:
-        return of_cluster._replace(from_ms=_ms(group), to_ms=_ms(group + TIMES[by]))
+        return of_cluster._replace(from_ms=epoch_ms(group), to_ms=epoch_ms(group + TIMES[by]))
     if by == "partition":
         topic, _, number = group.rpartition("-")
         return of_cluster._replace(topic=topic, partition=int(number))
     return of_cluster._replace(**{GROUPS[by][0]: group})
-
-
-def _ms(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
 
 
 def _share(row: Row) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from txnlog import times
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
@@ -23,7 +24,6 @@ UNDER_WAY = ("Ongoing", "PrepareCommit", "PrepareAbort")
 STATE_STYLES = {"Ongoing": "cyan", "PrepareCommit": "magenta", "PrepareAbort": "magenta"}
 # What Kafka's tool prints for a missing value.
 NONE = "None"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def states(root: Root, cluster: str | None = None, transactional_id: str | None = None) -> list[dict[str, Any]]:
@@ -117,7 +117,7 @@ def _rendered(
 
 def epoch_ms(moment: datetime | None) -> int | None:
     """An instant as Kafka's tool prints it: ms since 1970."""
-    return None if moment is None else (moment - _EPOCH) // timedelta(milliseconds=1)
+    return None if moment is None else times.epoch_ms(moment)
 
 
 def _or_none(value: object) -> object:
