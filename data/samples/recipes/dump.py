@@ -10,8 +10,9 @@ from pathlib import Path
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Hanging, Lab
 
 PADDING_MS = 300_000
-# The indexes are preallocated with 10 MB each and say nothing that the segments do not.
 TRIES = 20
+CLEANED = "cleaner-offset-checkpoint"
+# The indexes are preallocated with 10 MB each and say nothing that the segments do not.
 LEFT_OUT = shutil.ignore_patterns("*.index", "*.timeindex", "__cluster_metadata-0", ".lock", "bootstrap.checkpoint")
 Skip = Callable[[Path], bool]
 
@@ -30,19 +31,18 @@ class Sample:
     def copy(self, lab: Lab, node_id: int, skip: Skip = lambda _: False) -> None:
         """Copy one broker's log directory: checkpoints first, then coordinators, then all other partitions.
 
-        A checkpoint older than the log it speaks of is harmless; a newer one would claim too much.
+        A checkpoint older than the log it speaks of is harmless; a newer one would claim too much. Only what the
+        cleaner took after its own was copied would be a gap that nothing explains: then all is copied once more.
         """
         source, target = lab.cluster.nodes[node_id].log_dir, self.folder / f"broker-{node_id}"
-        started = lab.cluster.clock.time_ms
-        target.mkdir(parents=True)
-        for path in sorted(source.iterdir(), key=_copy_order):
-            if path.name in LEFT_OUT("", [path.name]) or skip(path):
-                continue
-            if path.is_dir():
-                _copy_log(path, target / path.name)
-            else:
-                shutil.copy2(path, target / path.name)
-        self.copied[node_id] = (started, lab.cluster.clock.time_ms)
+        for _ in range(TRIES):
+            started = lab.cluster.clock.time_ms
+            _copy_log_dir(source, target, skip)
+            self.copied[node_id] = (started, lab.cluster.clock.time_ms)
+            if (source / CLEANED).read_bytes() == (target / CLEANED).read_bytes():
+                return
+            shutil.rmtree(target)
+        raise TimeoutError(f"the log cleaner never stood still for as long as it takes to copy {source}")
 
     def _write_manifest(self) -> None:
         lines = [
@@ -96,6 +96,17 @@ class Sample:
         self._write_truth(lab, leaders)
         (self.folder / "find-hanging.txt").write_text(hanging)
         (self.folder / "README.md").write_text(f"# {self.name}\n\n" + "\n".join(lines) + "\n")
+
+
+def _copy_log_dir(source: Path, target: Path, skip: Skip) -> None:
+    target.mkdir(parents=True)
+    for path in sorted(source.iterdir(), key=_copy_order):
+        if path.name in LEFT_OUT("", [path.name]) or skip(path):
+            continue
+        if path.is_dir():
+            _copy_log(path, target / path.name)
+        else:
+            shutil.copy2(path, target / path.name)
 
 
 def _copy_log(log: Path, target: Path) -> None:

@@ -86,6 +86,22 @@ def test_checkpoints_come_first_and_what_is_listed_after_its_listing(place: Plac
     assert small == [True, False] * 2
 
 
+@pytest.mark.parametrize(("cleanings", "copies"), [(0, 1), (1, 2), (9, 3)])
+def test_coordinators_are_copied_once_more_if_the_cleaner_came_further(
+    cleanings: int, copies: int, place: Place, broker: Path
+) -> None:
+    cleaned = put(broker / "cleaner-offset-checkpoint", "0\n1\n__transaction_state 7 0\n")
+    cleaned_once = f'echo >>"{cleaned}"; echo >>"$PLACE/cleanings"'
+    is_asked_for = f'[[ $* == *cat* && $(wc -l <"$PLACE/cleanings") -lt {cleanings} ]]'
+    put(place.folder / "cleanings")
+    place.hook(f"if {is_asked_for}; then {cleaned_once}; fi")
+    said = place.run("kubectl", f"1={broker}")
+    assert sum("'cat'" in call for call in place.calls()) == copies
+    copied = place.copied()["coordinators-1/cleaner-offset-checkpoint"]
+    assert (copied == cleaned.read_bytes()) == (cleanings < copies)
+    assert ("the log cleaner was at work" in said) == (cleanings > copies)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_second_run_brings_the_copy_up_to_date(way: str, place: Place, broker: Path) -> None:
     place.run(way, f"1={broker}", values=STATED)
