@@ -39,7 +39,7 @@ class Sample:
             started = lab.cluster.clock.time_ms
             _copy_log_dir(source, target, skip)
             self.copied[node_id] = (started, lab.cluster.clock.time_ms)
-            if (source / CLEANED).read_bytes() == (target / CLEANED).read_bytes():
+            if _cleaned(source) == _cleaned(target):
                 return
             shutil.rmtree(target)
         raise TimeoutError(f"the log cleaner never stood still for as long as it takes to copy {source}")
@@ -96,6 +96,12 @@ class Sample:
         self._write_truth(lab, leaders)
         (self.folder / "find-hanging.txt").write_text(hanging)
         (self.folder / "README.md").write_text(f"# {self.name}\n\n" + "\n".join(lines) + "\n")
+
+
+def _cleaned(log_dir: Path) -> str | None:
+    """What the cleaner has said of the logs of a directory; None before it cleaned for the first time."""
+    path = log_dir / CLEANED
+    return path.read_text() if path.exists() else None
 
 
 def _copy_log_dir(source: Path, target: Path, skip: Skip) -> None:

@@ -119,14 +119,18 @@ copied() {
   transfer
 }
 
+# How far the cleaner says it is; nothing where it has not cleaned yet.
+cleaned() {
+  "$1" cat "$CLEANED" </dev/null 2>"$scratch/said" || true
+}
+
 # What the cleaner takes after its checkpoint was copied is a gap that nothing explains: then once more. What has not
 # changed is not fetched again.
 copied_between_cleanings() {
   local attempt
   for ((attempt = 0; attempt < ATTEMPTS; attempt++)); do
     copied "$@" || return 1
-    if [[ ! -f $folder/$CLEANED ]]; then return 0; fi
-    if in_log_dir cat "$CLEANED" </dev/null 2>"$scratch/said" | cmp -s - "$folder/$CLEANED"; then return 0; fi
+    if cmp -s <(cleaned in_log_dir) <(cleaned in_copy); then return 0; fi
   done
   say "the log cleaner was at work during $ATTEMPTS copies: what it took meanwhile is reported as missing"
 }
