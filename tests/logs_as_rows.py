@@ -118,6 +118,9 @@ class Log:
     def on_listed(self, _: Word) -> None:
         self.segment["complete_at"] = datetime.fromtimestamp(self.time / 1000, UTC)
 
+    def on_missing(self, word: Word) -> None:
+        self.segment["bytes_missing"] = int(word.what)
+
     def on_metadata(self, _: Word) -> None:
         file = self.file("partition_metadata", "/partition.metadata", 0)
         file["modified"] = datetime.fromtimestamp(self.time / 1000, UTC)

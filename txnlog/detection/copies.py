@@ -21,7 +21,7 @@ IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
 # Something shows that the log reaches beyond the chosen copy.
 LACKS_END = (
     "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
-    " OR epochs_to > log_end_offset OR are_of_several_logs"
+    " OR epochs_to > log_end_offset OR bytes_missing IS NOT NULL OR are_of_several_logs"
 )
 # The chosen copy begins where the broker's log did when it was copied: no segment below it is missing.
 STARTS_WITH_LOG = (
@@ -76,7 +76,9 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
 def ranked_copies(copies: DataFrame) -> DataFrame:
     """All copies, with what `believed` chooses by. A copy whose last file could not be opened may end anywhere."""
     return copies.selectExpr(
-        "*",
+        "* EXCEPT (bytes_missing)",
+        # Which copy is the leader's is not known: what any of them lacks may be missing in all.
+        f"max(bytes_missing) OVER ({_OF_PARTITION}) AS bytes_missing",
         f"row_number() {_RANKED} AS rank",
         f"CAST(count(*) OVER ({_OF_PARTITION}) AS int) AS copies",
         f"size(collect_set(broker) OVER ({_OF_PARTITION})) AS brokers",
@@ -170,6 +172,7 @@ _OF_FILES = (
     "coalesce(bool_or(batches IS NULL AND follows IS NULL) FILTER (WHERE kind = 'segment'), false) AS is_hidden_end",
     "coalesce(bool_or(is_text) FILTER (WHERE kind = 'segment'), false) AS is_text",
     "min(coalesce(base_offset, 0)) FILTER (WHERE kind = 'segment' AND complete_at IS NULL) AS unlisted_from",
+    "max(bytes_missing) AS bytes_missing",
     "max(topic_id) AS topic_id",
     "max(broker_timestamp) FILTER (WHERE kind = 'segment') AS latest_broker_timestamp",
     # A broker keeps its epochs within the log: it moves the first one up to the log start

@@ -78,13 +78,14 @@ ONE_LOG = Proof(
 REACHES_END = Proof(
     "copy_reaches_log_end",
     "NOT is_cut",
-    "The copy reaches the log end: no high watermark, snapshot, leader-epoch-checkpoint or other copy reaches further.",
+    "The copy reaches the log end: no high watermark, snapshot, leader-epoch-checkpoint, other copy or listing.tsv"
+    " reaches further.",
     "`UnifiedLog`, `LeaderEpochFileCache`",
     "dump the partition again, checkpoints first",
     Cause.COVERAGE_GAP,
-    "concat('the copy ends at offset ', log_end_offset, ' but the log reaches at least ', "
-    "greatest(high_watermark, snapshot_above_end, longest_log_end_offset, epochs_to), ': dump it again, checkpoints"
-    " first')",
+    "concat('the copy ends at offset ', log_end_offset, ' but ', if(bytes_missing IS NULL, concat('the log reaches at"
+    " least ', greatest(high_watermark, snapshot_above_end, longest_log_end_offset, epochs_to)), concat('listing.tsv"
+    " has ', bytes_missing, ' bytes more of the log')), ': dump it again, checkpoints first')",
 )
 NEWEST_FORM = Proof(
     "segments_are_not_older_than_text",

@@ -52,7 +52,8 @@ class DumpFile:
     offset in the file's name. `skipped` says why a file is not read. `is_text` says that it is the output of
     `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
     a text is that of the sections that do not name one. `complete_ms` is when it had its size at the latest, by a
-    listing made before the copy (`txnlog.dump.copy_listing`). `is_special` says that it is a symbolic link, a pipe, a
+    listing made before the copy (`txnlog.dump.copy_listing`). `bytes_missing` is, of the last segment in a copy of a
+    log, how many bytes of the log that listing has beyond it. `is_special` says that it is a symbolic link, a pipe, a
     socket or a device.
     """
 
@@ -71,6 +72,7 @@ class DumpFile:
     is_text: bool = False
     part: Part = WHOLE
     complete_ms: int | None = None
+    bytes_missing: int | None = None
     is_special: bool = False
 
     @property

@@ -43,7 +43,7 @@ def inventory(root: Path | str, cluster: str | None = None, topic_partition: str
     """
     root = str(root)
     with _no_garbage():
-        files = _with_listed_times(tuple(sorted(_walk(root), key=lambda file: file.file)))
+        files = _with_listings(tuple(sorted(_walk(root), key=lambda file: file.file)))
         manifests = manifests_of(files)
         files = _with_texts(_with_hidden_partitions(files), manifests, topic_partition)
         log_dirs = log_dirs_of(root, files, manifests, cluster)
@@ -72,8 +72,12 @@ def _no_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
+def _with_listings(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
     """The files, with what the listing in the nearest folder above says of each.
+
+    The last segment of a log only grows, as the cleaner leaves it alone: where it is shorter than listed, or a listed
+    one behind it is not there, the copy lacks the end of the log. A new leader may have truncated it, but then, too,
+    the copy is not of one moment.
 
     A log that was truncated may have grown to the same length since. Only a new leader truncates it, and that adds to
     leader-epoch-checkpoint (`LeaderEpochFileCache`): this file must be as long as listed, too. The cleaner removes
@@ -85,12 +89,36 @@ def _with_listed_times(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
         return files
     listings = {os.path.dirname(file.file): read_listing(file.path) for file in found}
     times = {file.file: _listed_time(file, listings) for file in files}
+    missing = _bytes_missing(files, listings)
     epochs = [file.file for file in files if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT]
     same_leader = {os.path.dirname(file) for file in epochs if times[file] is not None}
     vouched = same_leader - _with_vanished_segments(listings, times.keys())
     return tuple(
-        replace(file, complete_ms=times[file.file]) if os.path.dirname(file.file) in vouched else file for file in files
+        replace(
+            file,
+            complete_ms=times[file.file] if os.path.dirname(file.file) in vouched else None,
+            bytes_missing=missing.get(file.file),
+        )
+        for file in files
     )
+
+
+def _bytes_missing(files: tuple[DumpFile, ...], listings: dict[str, dict[str, Listed]]) -> dict[str, int]:
+    """By the last segment of a copied log, how many bytes of the log are listed and not in the copy; 0 is left out."""
+    segments = [file for file in files if file.kind is FileKind.SEGMENT and file.topic is not None and not file.is_text]
+    # In the order of names the last one of a folder stays.
+    last = {os.path.dirname(file.file): file for file in segments}
+    missing = dict[str, int]()
+    for at, listing in listings.items():
+        for name, (size, _) in listing.items():
+            path = f"{at}/{name}".lstrip("/")
+            end = last.get(os.path.dirname(path))
+            if end is None or path < end.file or not path.endswith(".log") or nearest(listings, path, {})[0] != at:
+                continue
+            beyond = size - end.size if path == end.file else size
+            if beyond > 0:
+                missing[end.file] = missing.get(end.file, 0) + beyond
+    return missing
 
 
 def _with_vanished_segments(listings: dict[str, dict[str, Listed]], files: Container[str]) -> set[str]:

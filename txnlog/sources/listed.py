@@ -27,6 +27,7 @@ def listed_row(file: DumpFile) -> dict[str, Any]:
         "size_in_bytes": file.size,
         "modified": _instant(file.modified_ms),
         "complete_at": None if file.complete_ms is None else _instant(file.complete_ms),
+        "bytes_missing": file.bytes_missing,
         "base_offset": file.base_offset,
         "bytes_parsed": 0,
         "bytes_tail": 0,

@@ -208,6 +208,9 @@ class DumpFileRow(NamedTuple):
     tail_producer_id: Annotated[
         int | None, INT64, "Producer id of the batch that begins in its tail; null without a tail."
     ]
+    bytes_missing: Annotated[
+        int | None, INT64, "Bytes of its log beyond its end that listing.tsv has and the copy lacks; null if none."
+    ]
     topic_id: Annotated[str | None, TEXT, "Topic id by partition.metadata."]
     is_text: Annotated[bool | None, BOOLEAN, "Whether it is kafka-dump-log output; sizes are those of the output."]
     problem: Annotated[str | None, TEXT, "What is wrong with it, or why it was skipped."]

@@ -36,14 +36,14 @@ Row = dict[str, Any]
 COPIES = (
     "cluster string, broker string, log_dir string, topic string, partition int, as_of bigint, topic_id string,"
     " log_end_offset bigint, high_watermark bigint, snapshot_above_end bigint, longest_log_end_offset bigint,"
-    " epochs_to bigint, are_of_several_logs boolean, damaged_to bigint"
+    " epochs_to bigint, bytes_missing bigint, are_of_several_logs boolean, damaged_to bigint"
 )
 LOGS = 150
 
 
 def copy(topic: str, partition: int, end: int = 100, damaged_to: int | None = None) -> tuple[Any, ...]:
     topic_id = TOPIC_ID if topic == "t" else None
-    return ("c", "1", "b1", topic, partition, 9, topic_id, end, None, None, None, None, False, damaged_to)
+    return ("c", "1", "b1", topic, partition, 9, topic_id, end, None, None, None, None, None, False, damaged_to)
 
 
 def key_of(row: Row) -> bytes:

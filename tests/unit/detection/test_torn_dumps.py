@@ -110,6 +110,13 @@ CASES = [
          want="CORRUPT_INPUT UNDETERMINED"),
     Case("another time: the end of an older copy with the files of a newer one", "data(0)@100 plain(5)@200", "empty@50",
          want="COVERAGE_GAP UNDETERMINED"),
+    Case("shorter than listed: the partition", "data(0)@100 missing(78)", "empty@50", want="COVERAGE_GAP UNDETERMINED"),
+    Case("shorter than listed: another copy of the partition", "data(0)@100", "empty@50",
+         logs={"orders-0@2": "data(0)@100 missing(78)"}, want="COVERAGE_GAP UNDETERMINED"),
+    Case("shorter than listed: the coordinator that has the id", "data(0)@100", "empty@50 missing(90)",
+         want="CORRUPT_INPUT UNDETERMINED"),
+    Case("shorter than listed: a coordinator, and none knows the producer id", "abort(0, of=9)@60 data(1)@100",
+         "id(shop, of=99) empty@10 missing(90)", want="CORRUPT_INPUT UNDETERMINED"),
 ]  # fmt: skip
 
 

@@ -77,6 +77,36 @@ def test_the_listing_in_the_nearest_folder_counts(tmp_path: Path) -> None:
     assert complete(tmp_path) == {f"b1/orders-0/{SEGMENT}": LISTED, f"b2/orders-0/{SEGMENT}": LISTED + 1}
 
 
+@pytest.mark.parametrize(
+    ("lines", "missing"),
+    [
+        ([(SEGMENT, 0), (f"{5:020}.log", 0)], {}),
+        ([(SEGMENT, 0), (f"{5:020}.log", 7)], {5: 7}),
+        ([(f"{5:020}.log", 7), (f"{9:020}.log", 100), (f"{12:020}.log", 20)], {5: 127}),
+        ([(f"{9:020}.log", 100)], {5: 100}),
+        # An active segment that was just rolled is empty; the log grew since; the cleaner and retention shorten others.
+        ([(f"{9:020}.log", 0)], {}),
+        ([(f"{5:020}.log", -9)], {}),
+        ([(SEGMENT, 7)], {}),
+        ([(f"{3:020}.log", 700)], {}),
+        ([(f"{9:020}.snapshot", 10)], {}),
+    ],
+)
+def test_what_is_listed_beyond_the_end_of_a_copy_is_missing_in_it(
+    tmp_path: Path, lines: list[tuple[str, int]], missing: dict[int, int]
+) -> None:
+    """Each number is how much longer a segment is listed than it is in the copy, if it is there."""
+    sizes = dict.fromkeys((name for name, _ in lines), 0)
+    for base in (0, 5):
+        sizes[f"{base:020}.log"] = segment(tmp_path / "b1", "orders-0", data(base), base).stat().st_size
+    text = "".join(f"./orders-0/{name}\t{sizes[name] + more}\t{LISTED}\n" for name, more in lines)
+    put(tmp_path / "b1" / "listing.tsv", HEAD + text + f"payments-0/{0:020}.log\t9\t{LISTED}\n")
+    files = inventory(tmp_path).files
+    assert {file.base_offset: file.bytes_missing for file in files if file.bytes_missing is not None} == missing
+    rows = [row for batch in dump_file_rows(files) for row in batch.to_pylist() if row["kind"] == "segment"]
+    assert {row["base_offset"]: row["bytes_missing"] for row in rows} == {0: None, 5: None} | missing
+
+
 def test_a_time_that_nobody_knows_counts_for_nothing(tmp_path: Path) -> None:
     """0 as well as seconds: a bound in 1970 would make everything old."""
     segment(tmp_path, "orders-0", data(0))
