@@ -19,6 +19,7 @@ from tests.pages import ROOT, outputs
 from tests.terminal import seen
 from tests.writer import ABORT, copied_at, marker
 from txnlog.config import detect_options
+from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
 from txnlog.job.main import run
@@ -28,6 +29,8 @@ from txnlog.report import (
     id_timeline,
     late_transactions,
     producers,
+    record_answer,
+    record_output,
     transaction_list,
     transaction_summary,
     transactions,
@@ -35,6 +38,7 @@ from txnlog.report import (
 from txnlog.report.dump_states import dump_states
 from txnlog.report.table_rows import rows
 from txnlog.report.transaction_query import Wanted
+from txnlog.sources.record_outcome import Place, record_outcomes
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     COORDINATOR_RECORDS,
@@ -297,10 +301,14 @@ def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root)
     summed_up = transaction_summary.summary(tables, of_shop, "topic")
     following = transaction_summary.following(summed_up, "topic", "build/tables", of_shop)
     of_id = id_timeline.timeline(tables, Wanted("shop", "checkout-7"))
+    place = Place("inventory", 1)
+    cluster, copies = record_outcomes(inventory(ROOT / "data/samples/shop"), place, 191)
+    of_record = record_answer.answered(cluster, place, 191, copies, tables)
     shown = [
         transaction_list.rendered(listed, "table", 80, "build/tables", slow),
         transaction_summary.rendered(summed_up, "table", "topic", 100, following),
         id_timeline.rendered(of_id, "table", 100, "build/tables"),
+        record_output.rendered(of_record, "table", 100, "build/tables"),
     ]
     assert [*outputs(ROOT / "docs/history.md").values()] == [seen(each) for each in shown]
 

@@ -1,0 +1,124 @@
+"""`txnlog record`: what became of one record, by each copy in a dump, and whose it is, by the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from txnlog.report.table_rows import answer, rows_if_there, text_literal
+from txnlog.sources.record_outcome import Outcome, Place, RecordOutcome
+from txnlog.sources.record_search import Batch
+from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
+from txnlog.times import epoch_ms
+
+Row = dict[str, Any]
+# Copies tell different things of one record: their logs diverged.
+CONTRADICTED = "CONTRADICTED"
+_FINAL = (Outcome.COMMITTED, Outcome.ABORTED, Outcome.NOT_TRANSACTIONAL, Outcome.CONTROL_RECORD)
+# What one of several copies says counts if none says more.
+_ORDER = (Outcome.OPEN, Outcome.UNKNOWN, Outcome.CLEANED, Outcome.BEFORE_START, Outcome.BEYOND_END)
+
+
+class Known(NamedTuple):
+    """What the tables know of a record. `transaction` is its row of `transactions`, by EPOCH or TIME (`matched_by`).
+
+    By the latest dump that has the partition: `open_transaction` is its row of `open_transactions` if its transaction
+    is open, `stops_at` where read_committed consumers stop, if that is at the record or before it.
+    """
+
+    transactional_ids: Sequence[str] = ()
+    transaction: Row | None = None
+    matched_by: str | None = None
+    open_transaction: Row | None = None
+    stops_at: int | None = None
+
+
+class RecordAnswer(NamedTuple):
+    """What became of the record at an offset."""
+
+    cluster: str
+    place: Place
+    offset: int
+    outcome: str
+    copies: Sequence[RecordOutcome]
+    known: Known | None = None
+
+    @property
+    def deciding(self) -> RecordOutcome:
+        """A copy that says what all say together."""
+        return next((each for each in self.copies if each.outcome == self.outcome), self.copies[0])
+
+
+def answered(
+    cluster: str, place: Place, offset: int, copies: Sequence[RecordOutcome], root: Root | None
+) -> RecordAnswer:
+    """The answer by all copies; with tables, also whose record it is."""
+    found = RecordAnswer(cluster, place, offset, _together(copies), copies)
+    return found if root is None else found._replace(known=_known(root, found))
+
+
+def _together(copies: Sequence[RecordOutcome]) -> str:
+    final = {
+        (each.outcome, each.batch.base_offset, each.batch.producer_id, each.batch.producer_epoch)
+        for each in copies
+        if each.outcome in _FINAL and each.batch is not None
+    }
+    if len(final) > 1:
+        return CONTRADICTED
+    if final:
+        return next(iter(final))[0]
+    return next(each for each in _ORDER if any(copy.outcome is each for copy in copies))
+
+
+def _known(root: Root, found: RecordAnswer) -> Known:
+    batch, marker = found.deciding.batch, found.deciding.ended_by
+    known, of_cluster = Known(), f"cluster = {text_literal(found.cluster)}"
+    if batch is None:
+        return known
+    if not batch.is_control:
+        known = _with_open(known, _open_before(root, of_cluster, found.place, batch), batch)
+    if batch.producer_id < 0:
+        return known
+    of_id = f"{of_cluster} AND producer_id = {batch.producer_id}"
+    ids = rows_if_there(root, TRANSACTIONAL_IDS, of_id, "transactional_id")
+    known = known._replace(transactional_ids=[row["transactional_id"] for row in ids])
+    if marker is None or marker.marker is None:
+        return known
+    return _with_transaction(known, _recorded(root, of_id, found.place), marker)
+
+
+def _open_before(root: Root, of_cluster: str, place: Place, batch: Batch) -> list[Row]:
+    """What is open at a batch or before it by the latest dump that has the partition."""
+    there = f"{of_cluster} AND topic = {text_literal(place.topic)} AND partition = {place.partition}"
+    dumps = rows_if_there(root, DUMP_FILES, f"{there} AND kind = 'segment' AND copy_chosen", "as_of DESC")
+    found = rows_if_there(root, OPEN_TRANSACTIONS, f"{there} AND start_offset <= {batch.base_offset}", "start_offset")
+    return [row for row in found if row["as_of"] == dumps[0]["as_of"]] if dumps else []
+
+
+def _with_open(known: Known, found: Sequence[Row], batch: Batch) -> Known:
+    own = next((row for row in found if row["producer_id"] == batch.producer_id and batch.is_transactional), None)
+    return known._replace(open_transaction=own, stops_at=found[0]["start_offset"] if found else None)
+
+
+def _recorded(root: Root, of_id: str, place: Place) -> list[Row]:
+    """The transactions of a producer id that listed a partition."""
+    listed = f"place['topic'] = {text_literal(place.topic)} AND place['partition'] = {place.partition}"
+    query = f"SELECT * FROM (SELECT *, unnest(partitions) AS place FROM found WHERE {of_id}) WHERE {listed}"
+    return answer(root, query, found=TRANSACTIONS)
+
+
+def _with_transaction(known: Known, recorded: Sequence[Row], marker: Batch) -> Known:
+    """With the one transaction that the marker can be of: by the epoch where each has its own, else by the time."""
+    fitting = [row for row in recorded if row["outcome"] == marker.marker and row["end_epoch"] == marker.producer_epoch]
+    if len(fitting) == 1 and fitting[0]["client_transaction_version"] == 2:
+        return known._replace(transaction=fitting[0], matched_by="EPOCH")
+    at_that_time = [row for row in fitting if _is_between(row, marker.max_timestamp)]
+    if len(at_that_time) == 1:
+        return known._replace(transaction=at_that_time[0], matched_by="TIME")
+    return known
+
+
+def _is_between(row: Row, marker_ms: int) -> bool:
+    """Whether a marker of that time lies between the decision and the Complete* record."""
+    decided, completed = row["decided_at"], row["completed_at"]
+    return None not in (decided, completed) and epoch_ms(decided) <= marker_ms <= epoch_ms(completed)

@@ -1,0 +1,136 @@
+"""What `txnlog record` prints: text for people, and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from txnlog.report.abort_candidates import option, word
+from txnlog.report.fitted import ACTION_STYLES
+from txnlog.report.output import counted, plain
+from txnlog.report.paragraphs import INDENT, Paragraph, text_of
+from txnlog.report.record_answer import CONTRADICTED, Known, RecordAnswer, Row
+from txnlog.sources.record_outcome import Outcome
+from txnlog.sources.record_search import Batch
+from txnlog.times import EARLIEST_MS, LATEST_MS, iso_8601
+
+MEANINGS = {
+    Outcome.COMMITTED: "its transaction was committed: read_committed consumers get it, once they get so far",
+    Outcome.ABORTED: "its transaction was aborted: read_committed consumers skip it",
+    Outcome.OPEN: "no marker ends its transaction: read_committed consumers do not get it, nor anything after it",
+    Outcome.NOT_TRANSACTIONAL: "it is of no transaction: read_committed consumers get it, once they get so far",
+    Outcome.CONTROL_RECORD: "it is a control record, which no consumer gets",
+    Outcome.CLEANED: "the log cleaner removed it",
+    Outcome.BEFORE_START: "it is older than the copy",
+    Outcome.BEYOND_END: "it is not in the copy yet",
+    Outcome.UNKNOWN: "the dump does not tell",
+    CONTRADICTED: "copies contradict each other: their logs diverged",
+}
+
+
+def rendered(found: RecordAnswer, form: str, width: int | None = None, tables: str = "") -> str:
+    """The answer as `table` (text, wrapped to the `width` of a terminal) or `json`."""
+    if form == "json":
+        return json.dumps(_as_json(found), indent=2) + "\n"
+    return text_of(_paragraphs(found, tables), width)
+
+
+def _as_json(found: RecordAnswer) -> Row:
+    known = found.known or Known()
+    return {
+        "cluster": found.cluster,
+        "topic": found.place.topic,
+        "partition": found.place.partition,
+        "offset": found.offset,
+        "outcome": found.outcome,
+        **{name: plain(value) for name, value in known._asdict().items()},
+        "copies": [
+            copy._asdict() | {name: _batch_as_json(getattr(copy, name)) for name in ("batch", "ended_by")}
+            for copy in found.copies
+        ],
+    }
+
+
+def _batch_as_json(batch: Batch | None) -> Row | None:
+    return None if batch is None else batch._asdict()
+
+
+def _paragraphs(found: RecordAnswer, tables: str) -> Iterator[Paragraph]:
+    title = f"{found.place} in cluster {found.cluster}, offset {found.offset}: {found.outcome}"
+    yield Paragraph(title, 0, "bold")
+    yield Paragraph(MEANINGS[found.outcome])
+    if found.known is not None:
+        yield from _where_consumers_stop(found, found.known, tables)
+    copy = found.deciding
+    if copy.batch is not None:
+        yield Paragraph("Its batch", 0, "bold")
+        yield from _batch(copy.batch)
+    if copy.ended_by is not None:
+        yield Paragraph("What ended its transaction", 0, "bold")
+        yield from _marker(copy.ended_by)
+    if copy.batch is not None and copy.batch.producer_id >= 0:
+        yield Paragraph("Whose it is", 0, "bold")
+        yield from _whose(found, copy.batch, tables)
+    yield Paragraph("Copies", 0, "bold")
+    for each in found.copies:
+        kind = ", kafka-dump-log.sh output" if each.is_text else ""
+        yield Paragraph(f"{each.log_dir or 'this folder'}{kind}: {each.outcome}: {each.reason}")
+
+
+def _batch(batch: Batch) -> Iterator[Paragraph]:
+    of = f", producer id {batch.producer_id}, epoch {batch.producer_epoch}" if batch.producer_id >= 0 else ""
+    records = "" if batch.records < 0 else f", {counted(batch.records, 'record')}"
+    yield Paragraph(f"offsets {batch.base_offset} to {batch.last_offset}{records}{of}, {_time(batch)}")
+    yield Paragraph(f"{batch.file}, byte {batch.position}", 2 * INDENT, "dim")
+    if 0 < batch.records < batch.last_offset - batch.base_offset + 1 and not batch.is_control:
+        yield Paragraph("the log cleaner removed records of this batch, perhaps this one")
+
+
+def _marker(marker: Batch) -> Iterator[Paragraph]:
+    epochs = f"producer epoch {marker.producer_epoch}, coordinator epoch {marker.coordinator_epoch}"
+    yield Paragraph(f"{marker.marker or 'control batch'} at offset {marker.base_offset}, {epochs}, {_time(marker)}")
+    yield Paragraph(f"{marker.file}, byte {marker.position}", 2 * INDENT, "dim")
+
+
+def _time(batch: Batch) -> str:
+    if not EARLIEST_MS <= batch.max_timestamp <= LATEST_MS:
+        return "without a time"
+    return f"{iso_8601(batch.max_timestamp)} ({'broker' if batch.is_control else 'producer'}'s clock)"
+
+
+def _whose(found: RecordAnswer, batch: Batch, tables: str) -> Iterator[Paragraph]:
+    known = found.known
+    if known is None:
+        yield Paragraph("add --tables, with the tables of txnlog detect, for the transactional id")
+        return
+    if not known.transactional_ids:
+        idle = "" if batch.is_transactional or batch.is_control else ": its producer has none"
+        yield Paragraph(f"no transactional id is known for producer id {batch.producer_id}{idle}")
+        return
+    yield Paragraph(f"transactional id {', '.join(known.transactional_ids)}")
+    if known.transaction is not None:
+        yield Paragraph(_transaction(known.transaction, str(known.matched_by)))
+    elif found.deciding.ended_by is not None and len(known.transactional_ids) == 1:
+        name = " ".join(map(word, option("--transactional-id", known.transactional_ids[0])))
+        yield Paragraph("which of its transactions it was, the records that are kept do not tell; they have:")
+        yield Paragraph(f"txnlog transactions --tables {word(tables)} {name}", 2 * INDENT, is_command=True)
+
+
+def _transaction(row: Row, matched_by: str) -> str:
+    times = {"began": row["start_timestamp"], "decided": row["decided_at"], "completed": row["completed_at"]}
+    told = ", ".join(f"{what} {plain(time)}" for what, time in times.items() if time is not None)
+    by = "the marker's epoch, which no other one has" if matched_by == "EPOCH" else "the marker's time, if clocks agree"
+    ended = "" if row["ended_by"] is None else f", ended by {row['ended_by']}"
+    return f"its transaction: {told} (coordinator's clock){ended}; found by {by}"
+
+
+def _where_consumers_stop(found: RecordAnswer, known: Known, tables: str) -> Iterator[Paragraph]:
+    row = known.open_transaction
+    if row is not None:
+        said = f"by the dump of {plain(row['as_of'])}: {row['cause']}, {row['action']}"
+        yield Paragraph(said, INDENT, ACTION_STYLES.get(row["action"], ""))
+    if known.stops_at is not None:
+        yield Paragraph(f"they stop at offset {known.stops_at}, where the first open transaction starts")
+        topic = " ".join(map(word, option("--topic", found.place.topic)))
+        command = f"txnlog explain --tables {word(tables)} {topic} --partition {found.place.partition}"
+        yield Paragraph(command, 2 * INDENT, is_command=True)

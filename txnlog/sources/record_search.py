@@ -1,0 +1,142 @@
+"""A search through one copy of a log: for the batch of an offset, then for the marker that ends its transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from txnlog.dump.dump_file import DumpFile
+from txnlog.sources.batch_columns import MARKER_TYPES
+from txnlog.sources.groups import NO_MARKER, Batches, Numbers
+
+_NUMBERS = (
+    "position", "base_offset", "last_offset", "records", "producer_id", "producer_epoch", "max_timestamp",
+    "leader_epoch", "coordinator_epoch",
+)  # fmt: skip
+
+
+class Batch(NamedTuple):
+    """A record batch, and where it lies. `max_timestamp` is in ms; numbers that are not known are -1.
+
+    `marker` is COMMIT or ABORT, None for data and for a control batch that says neither.
+    """
+
+    file: str
+    position: int
+    base_offset: int
+    last_offset: int
+    records: int
+    producer_id: int
+    producer_epoch: int
+    max_timestamp: int
+    leader_epoch: int
+    coordinator_epoch: int
+    is_control: bool
+    is_transactional: bool
+    marker: str | None
+
+    @classmethod
+    def of(cls, file: DumpFile, batches: Batches, at: int) -> Batch:
+        """The batch at an index."""
+        marker = int(batches.marker[at])
+        return cls(
+            file=file.file,
+            **{name: int(getattr(batches, name)[at]) for name in _NUMBERS},
+            is_control=bool(batches.is_control[at]),
+            is_transactional=bool(batches.is_event[at]),
+            marker=None if marker == NO_MARKER else MARKER_TYPES[marker],
+        )
+
+
+class Gap(NamedTuple):
+    """Offsets from `start` to before `end` that no batch has.
+
+    `is_cleaned`: the batches around it lie side by side in one file, as the log cleaner leaves them.
+    """
+
+    start: int
+    end: int
+    is_cleaned: bool
+
+    def __str__(self) -> str:
+        last = self.end - 1
+        return f"offset {last}" if self.start == last else f"offsets {self.start} to {last}"
+
+
+@dataclass
+class Search:
+    """What has been found of the record at `offset` in the batches so far, which are added in their order.
+
+    `batch` has the record, `around` is the gap where no batch has it; `ended_by` is the next control batch of its
+    producer id, and `gaps` are the first gap of each kind between the two, by `is_cleaned`. `start` is where the
+    batches that are added begin, `end` the offset after their last one.
+    """
+
+    offset: int
+    batch: Batch | None = None
+    around: Gap | None = None
+    ended_by: Batch | None = None
+    gaps: dict[bool, Gap] = field(default_factory=dict)
+    start: int | None = None
+    end: int = 0
+    is_in_order: bool = True
+    _read_to: tuple[str, int] = ("", 0)
+
+    def begin(self, file: DumpFile, base_offset: int) -> None:
+        """A file of which all is added from its first byte on; its name says the base offset."""
+        if self.start is None:
+            self.start = self.end = base_offset
+        if self.end == base_offset:
+            self._read_to = (file.file, 0)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether what follows cannot change what has been found."""
+        if self.batch is None:
+            return self.around is not None
+        return self.ended_by is not None or not self.batch.is_transactional or self.batch.is_control
+
+    def add(self, file: DumpFile, batches: Batches) -> None:
+        """Add the batches that follow in a file."""
+        if self.is_done or not len(batches.base_offset):
+            return
+        expected = np.concatenate(([self.end], batches.last_offset[:-1] + 1))
+        self.is_in_order &= bool((batches.base_offset >= expected).all())
+        start = 0
+        if self.batch is None:
+            start = self._locate(file, batches, expected)
+        if self.batch is not None and not self.is_done:
+            self._follow(file, batches, expected, start)
+        self.end = int(batches.last_offset[-1]) + 1
+        self._read_to = (file.file, int(batches.position[-1] + batches.size_in_bytes[-1]))
+
+    def _locate(self, file: DumpFile, batches: Batches, expected: Numbers) -> int:
+        """Look for the batch; the index after it."""
+        reached = np.flatnonzero(batches.last_offset >= self.offset)
+        if not len(reached):
+            return 0
+        at = int(reached[0])
+        if batches.base_offset[at] > self.offset:
+            self.around = self._gap(file, batches, expected, at)
+        else:
+            self.batch = Batch.of(file, batches, at)
+        return at + 1
+
+    def _follow(self, file: DumpFile, batches: Batches, expected: Numbers, start: int) -> None:
+        """Look for the marker among the batches from an index on."""
+        assert self.batch is not None
+        is_of_it = batches.is_control[start:] & (batches.producer_id[start:] == self.batch.producer_id)
+        found = np.flatnonzero(is_of_it)
+        stop = start + int(found[0]) + 1 if len(found) else len(expected)
+        for at in (start + np.flatnonzero(batches.base_offset[start:stop] > expected[start:stop])).tolist():
+            gap = self._gap(file, batches, expected, at)
+            self.gaps.setdefault(gap.is_cleaned, gap)
+        if len(found):
+            self.ended_by = Batch.of(file, batches, stop - 1)
+
+    def _gap(self, file: DumpFile, batches: Batches, expected: Numbers, at: int) -> Gap:
+        read_to = (file.file, int(batches.position[at - 1] + batches.size_in_bytes[at - 1])) if at else self._read_to
+        is_cleaned = read_to == (file.file, int(batches.position[at]))
+        return Gap(int(expected[at]), int(batches.base_offset[at]), is_cleaned)
