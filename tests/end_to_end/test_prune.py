@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -21,9 +22,11 @@ from tests.report_tables import file, night, transaction
 from tests.small_dumps import DAY
 from tests.tables_by_hand import Row, filled
 from txnlog.cli import main
-from txnlog.errors import MissingTableError
+from txnlog.detection.whole_ranges import WholeRange
+from txnlog.errors import MissingTableError, TableError
 from txnlog.job.pruned_archive import old_records, shorten_ranges
 from txnlog.job.pruning import Kept, without_old_rows
+from txnlog.job.stored_archive import StoredArchive, stored_ranges
 from txnlog.report.table_rows import rows
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame
@@ -126,6 +129,37 @@ def test_a_prune_that_was_killed_after_any_step_ends_the_same(spark: SparkSessio
     prune_history(killed, 20)
     assert contents(tmp_path / "killed" / "tables") == contents(tmp_path / "whole" / "tables")
     assert old_records(store, "c", ranges, before)[0].rows.isEmpty()
+
+
+def test_a_prune_while_a_job_reads_the_archive_stops_it_before_it_writes(spark: SparkSession, tmp_path: Path) -> None:
+    judged = Judged(spark, tmp_path)
+    archived(judged)
+    archive = StoredArchive(Store(spark, Root(str(tmp_path / "tables"))), ["c"])
+    archive.check_is_there_still()
+    # More than was read does not matter.
+    judged.archive(dump(tmp_path / "dump-40", history(), 40, 36, of_coordinator_alone=True))
+    archive.check_is_there_still()
+    prune_history(judged, 20)
+    with pytest.raises(TableError, match="prune removed records meanwhile"):
+        archive.check_is_there_still()
+
+
+def test_a_prune_between_ranges_and_records_is_no_removal_by_hand(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = Judged(spark, tmp_path)
+    archived(judged)
+    store = Store(spark, Root(str(tmp_path / "tables")))
+
+    def then_pruned(*arguments: Any) -> list[WholeRange]:
+        monkeypatch.undo()
+        found = stored_ranges(*arguments)
+        prune_history(judged, 20)
+        return found
+
+    monkeypatch.setattr("txnlog.job.stored_archive.stored_ranges", then_pruned)
+    with pytest.raises(TableError, match="prune removed records meanwhile"):
+        StoredArchive(store, ["c"])
 
 
 # ---- runs and what belongs to them

@@ -79,6 +79,7 @@ def run_in(
         # What is written depends on what is there: no other job may come in between.
         if not store.has_new_tables:
             writing.enter_context(only_writer(store.root))
+        archive.check_is_there_still()
         runs = write_results(store, options, clusters, facts, detection, started, steps)
     if options.metrics is not None:
         with steps.step("write the metrics"):

@@ -47,6 +47,12 @@ class StoredArchive:
         if self.ranges:
             _check_has_records(store, of_all)
 
+    def check_is_there_still(self) -> None:
+        """`TableError` where another job has pruned what verdicts may rest on: none of them is written then."""
+        now = stored_ranges(self._store, self._clusters) if self.ranges else []
+        if not all(any(_is_within(each, one) for one in now) for each in self.ranges):
+            raise TableError(_pruned(self._store))
+
     def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`, of these records."""
         places: dict[tuple[str, int], list[Row]] = {}
@@ -118,12 +124,22 @@ def _check_has_records(store: Store, ranges: list[WholeRange]) -> None:
     """
     offsets = sum(_union(each) for _, each in groupby(ranges, key=lambda each: each.log))
     missing = offsets - store.read(COORDINATOR_RECORDS, None).count()
+    if missing > 0 and stored_ranges(store, None) != ranges:
+        raise TableError(_pruned(store))
     if missing > 0:
         raise TableError(
             f"{COORDINATOR_RECORDS.name} in {store.root.text} has {missing} records fewer than"
             f" {COORDINATOR_RANGES.name} says: rows were removed by hand. RESTORE the table to its version before that,"
             " or remove both tables; only txnlog prune --keep-history removes old records"
         )
+
+
+def _pruned(store: Store) -> str:
+    return f"{store.root.text}: txnlog prune removed records meanwhile on which verdicts may rest: run it again"
+
+
+def _is_within(one: WholeRange, other: WholeRange) -> bool:
+    return one.log == other.log and other.from_offset <= one.from_offset and one.to_offset <= other.to_offset
 
 
 def _union(ranges: Iterable[WholeRange]) -> int:
