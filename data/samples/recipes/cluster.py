@@ -336,9 +336,9 @@ class Cluster:
         """Make a replica outside the in-sync set the leader."""
         self.admin.elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, partition)]).result()
 
-    def in_sync(self, topic: str, partition: int) -> set[int]:
-        """The brokers with an in-sync replica."""
-        described = self.client.partitions(topic)
+    def in_sync(self, topic: str, partition: int, seen_by: int = CONTROLLER_NODE) -> set[int]:
+        """The brokers with an in-sync replica, by what one of the brokers has learned so far."""
+        described = Client(HOST, self.nodes[seen_by].port).partitions(topic)
         return set(described[partition].in_sync) if partition in described else set()
 
     def last_stable_offset(self, topic: str, partition: int) -> int:

@@ -282,7 +282,7 @@ def stuck_prepare(lab: Lab) -> None:
     """
     cluster = lab.cluster
     lagging = lab.topic("lagging", [2, 3])
-    waiting = lab.topic("stuck-prepare", [2, 3])
+    waiting = lab.topic("stuck-prepare", [2, 3], settings={"min.insync.replicas": "2"})
     finished, stuck = lab.producer("lagging-id"), lab.producer("stuck-prepare-id", bumps=1)
     finished.begin(lagging, 0, "its marker is on the leader only")
     first = stuck.begin(waiting, 0, "prepared")
@@ -290,7 +290,8 @@ def stuck_prepare(lab: Lab) -> None:
     cluster.stop(3)
     finished.end(commit=True)
     lab.note_closed(lagging, 0, "The leader's copy has the COMMIT marker, the copy of broker 3 ends before it.")
-    cluster.configure_topic(waiting, "min.insync.replicas", "2")
+    # Before it knows, the leader takes the marker and waits for the replica in vain.
+    wait_until(lambda: cluster.in_sync(waiting, 0, seen_by=2) == {2}, "the leader to be alone")
     stuck.send_end(commit=True)
     story = "PrepareCommit; the leader refuses the marker: one replica in sync, min.insync.replicas 2."
     lab.note_open(stuck, first, "STUCK_PREPARE", "MOVE_COORDINATOR", story)
