@@ -118,7 +118,9 @@ class Search:
         if not len(reached):
             return 0
         at = int(reached[0])
-        if batches.base_offset[at] > self.offset:
+        if _is_wrapper(batches, at):
+            self.batch = Batch.of(file, batches, at)._replace(base_offset=int(expected[at]))
+        elif batches.base_offset[at] > self.offset:
             self.around = self._gap(file, batches, expected, at)
         else:
             self.batch = Batch.of(file, batches, at)
@@ -140,3 +142,8 @@ class Search:
         read_to = (file.file, int(batches.position[at - 1] + batches.size_in_bytes[at - 1])) if at else self._read_to
         is_cleaned = read_to == (file.file, int(batches.position[at]))
         return Gap(int(expected[at]), int(batches.base_offset[at]), is_cleaned)
+
+
+def _is_wrapper(batches: Batches, at: int) -> bool:
+    """Whether it is a compressed message of magic 0 or 1: its offset is that of the last message in it."""
+    return bool(batches.records[at] < 0 and batches.producer_id[at] == -1 and batches.leader_epoch[at] == -1)

@@ -15,6 +15,7 @@ from tests.writer import (
     batch,
     data,
     marker,
+    message,
     put,
     record,
     segment,
@@ -78,6 +79,9 @@ def listed(dump: Path, *entries: tuple[int, int, int]) -> None:
             0,
             "NOT_TRANSACTIONAL",
         ),
+        ([message(0, 1), data(1), marker(2, kind=ABORT)], 0, "NOT_TRANSACTIONAL"),
+        # It has the offset of the last message in it.
+        ([message(4, 1, attributes=1), data(5), marker(6)], 2, "NOT_TRANSACTIONAL"),
         ([data(0), marker(1)], 1, "CONTROL_RECORD"),
         ([data(0), marker(1)], 2, "BEYOND_END"),
         # The cleaner takes a COMMIT marker, but no ABORT marker before the data.
