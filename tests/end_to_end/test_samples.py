@@ -26,6 +26,7 @@ from txnlog.job.main import run
 from txnlog.report import (
     abort_candidates,
     explanations,
+    fencing_list,
     id_timeline,
     late_transactions,
     producers,
@@ -308,6 +309,7 @@ def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root)
         transaction_list.rendered(listed, "table", 80, "build/tables", slow),
         transaction_summary.rendered(summed_up, "table", "topic", 100, following),
         id_timeline.rendered(of_id, "table", 100, "build/tables"),
+        fencing_list.rendered(fencing_list.fencings(tables, Wanted("shop")), "table", 100, "build/tables"),
         record_output.rendered(of_record, "table", 100, "build/tables"),
     ]
     assert [*outputs(ROOT / "docs/history.md").values()] == [seen(each) for each in shown]
@@ -323,6 +325,12 @@ def test_a_timeline_shows_whom_a_newer_producer_fenced(tables: Root, sample: str
         ("STARTED", None, 2, 1),
         ("ABORT", "FENCING", 2, 2),
         ("STARTED", None, 4, 3),
+    ]
+    found = fencing_list.fencings(tables, Wanted(sample, "fenced-id")).rows
+    assert [(row["fenced_by"], row["fenced_epoch"], row["producer_epoch"]) for row in found] == [
+        ("NEW_PRODUCER", 0, 1),
+        ("NEW_PRODUCER", 1, 2),
+        ("FENCING", 2, None),
     ]
 
 

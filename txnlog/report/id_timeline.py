@@ -15,7 +15,7 @@ from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import option, word
 from txnlog.report.fitted import Column
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
-from txnlog.report.table_rows import answer, text_literal
+from txnlog.report.table_rows import streamed, text_literal
 from txnlog.report.transaction_list import STATUS_STYLES, latest, or_none, partitions
 from txnlog.report.transaction_query import OPEN, STATUSES, Wanted
 from txnlog.tables.layout import COORDINATOR_RECORDS, Root
@@ -44,7 +44,7 @@ def timeline(root: Root, wanted: Wanted, limit: int | None = None) -> IdTimeline
     The event of a transaction is its status: COMMIT, ABORT, CONTRADICTED, OPEN or UNKNOWN. `fenced_epoch` is the epoch
     that the coordinator no longer accepts since, with the producer id; null if none is.
     """
-    found = [*_producers(root, wanted), *map(_of_transaction, latest(root, wanted))]
+    found = [*producers(root, wanted), *map(of_transaction, latest(root, wanted))]
     if not found:
         raise OptionError(
             f"no record of {wanted.transactional_id!r} is kept, of that time and cluster: `txnlog list` has the ids"
@@ -54,23 +54,25 @@ def timeline(root: Root, wanted: Wanted, limit: int | None = None) -> IdTimeline
     return IdTimeline(found if limit is None else found[-limit:], Counter(event["event"] for event in found))
 
 
-def _producers(root: Root, wanted: Wanted) -> Iterator[Row]:
-    """When producers of the id started, and when the coordinator forgot it."""
-    cluster = "" if wanted.cluster is None else f" AND cluster = {text_literal(wanted.cluster)}"
-    found = answer(
+def producers(root: Root, wanted: Wanted) -> Iterator[Row]:
+    """The events of one id or of all: when producers started, and when the coordinator forgot the id."""
+    values = {"cluster": wanted.cluster, "transactional_id": wanted.transactional_id}
+    where = [f"{name} = {text_literal(value)}" for name, value in values.items() if value is not None]
+    found = streamed(
         root,
         f"""SELECT * FROM (
     SELECT cluster, transactional_id, "offset", state, is_tombstone, producer_id, producer_epoch,
         coalesce(last_update_timestamp, append_timestamp) AS time,
         lag(producer_id) OVER in_turn AS fenced_producer_id, lag(producer_epoch) OVER in_turn AS fenced_epoch
-    FROM found WHERE transactional_id = {text_literal(str(wanted.transactional_id))}{cluster}
-    WINDOW in_turn AS (PARTITION BY cluster, coordinator_partition, topic_id ORDER BY "offset", coordinator_epoch))
+    FROM found WHERE {" AND ".join(where) or "true"}
+    WINDOW in_turn AS (PARTITION BY cluster, coordinator_partition, topic_id, transactional_id
+        ORDER BY "offset", coordinator_epoch))
 WHERE is_tombstone OR (state = 'Empty' AND fenced_epoch IS NULL)
     OR (state IN ('Empty', 'Ongoing') AND (producer_id <> fenced_producer_id OR producer_epoch <> fenced_epoch))""",
         found=COORDINATOR_RECORDS,
     )
     for row in found:
-        if row["time"] is not None and _is_within(wanted, row["time"]):
+        if row["time"] is not None and is_within(wanted, row["time"]):
             kind = {"event": EXPIRED, **_NO_FENCE} if row["is_tombstone"] else {"event": STARTED}
             yield _event(row | kind)
 
@@ -78,12 +80,14 @@ WHERE is_tombstone OR (state = 'Empty' AND fenced_epoch IS NULL)
 _NO_FENCE = {"fenced_producer_id": None, "fenced_epoch": None}
 
 
-def _is_within(wanted: Wanted, time: datetime) -> bool:
+def is_within(wanted: Wanted, time: datetime) -> bool:
+    """Whether a time lies in the period that is wanted."""
     at = epoch_ms(time)
     return (wanted.from_ms is None or at >= wanted.from_ms) and (wanted.to_ms is None or at < wanted.to_ms)
 
 
-def _of_transaction(row: Row) -> Row:
+def of_transaction(row: Row) -> Row:
+    """The event of a transaction, a row of `transactions`."""
     # Only where the coordinator raised the epoch by itself: a client of version 2 has a new one for each transaction.
     is_fence = row["ended_by"] in ("TIMEOUT", "FENCING")
     fenced = {"fenced_producer_id": row["producer_id"], "fenced_epoch": row["producer_epoch"]} if is_fence else {}
@@ -116,7 +120,7 @@ def rendered(found: IdTimeline, form: str, width: int | None = None, tables: str
     )
 
 
-def _fenced(row: Row) -> str:
+def fenced(row: Row) -> str:
     """`epoch 3`, with the producer id if that changed, too."""
     if row["fenced_epoch"] is None:
         return ""
@@ -133,7 +137,7 @@ _COLUMNS = (
     Column("Event", "event", styles=STATUS_STYLES | {STARTED: "bold"}),
     Column("ProducerId", or_none("producer_id"), rank=2),
     Column("Epoch", or_none("producer_epoch")),
-    Column("Fenced", _fenced),
+    Column("Fenced", fenced),
     Column("EndedBy", "ended_by", rank=1),
     Column("DurationMs", "duration_ms"),
     Column("Partitions", _places, is_name=True),
