@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from txnlog.report.table_rows import answer, rows_if_there, text_literal
-from txnlog.sources.record_outcome import Outcome, Place, RecordOutcome
+from txnlog.sources.outcome import Outcome, RecordOutcome
+from txnlog.sources.record_outcome import Place
 from txnlog.sources.record_search import Batch
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
 from txnlog.times import epoch_ms
@@ -23,7 +25,8 @@ class Known(NamedTuple):
     """What the tables know of a record. `transaction` is its row of `transactions`, by EPOCH or TIME (`matched_by`).
 
     By the latest dump that has the partition: `open_transaction` is its row of `open_transactions` if its transaction
-    is open, `stops_at` where read_committed consumers stop, if that is at the record or before it.
+    is open, `stops_at` where read_committed consumers stop, if that is at the record or before it, and `as_of` when
+    that dump was taken.
     """
 
     transactional_ids: Sequence[str] = ()
@@ -31,6 +34,7 @@ class Known(NamedTuple):
     matched_by: str | None = None
     open_transaction: Row | None = None
     stops_at: int | None = None
+    as_of: datetime | None = None
 
 
 class RecordAnswer(NamedTuple):
@@ -97,7 +101,9 @@ def _open_before(root: Root, of_cluster: str, place: Place, batch: Batch) -> lis
 
 def _with_open(known: Known, found: Sequence[Row], batch: Batch) -> Known:
     own = next((row for row in found if row["producer_id"] == batch.producer_id and batch.is_transactional), None)
-    return known._replace(open_transaction=own, stops_at=found[0]["start_offset"] if found else None)
+    if not found:
+        return known
+    return known._replace(open_transaction=own, stops_at=found[0]["start_offset"], as_of=found[0]["as_of"])
 
 
 def _recorded(root: Root, of_id: str, place: Place) -> list[Row]:

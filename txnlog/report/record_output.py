@@ -10,7 +10,7 @@ from txnlog.report.fitted import ACTION_STYLES
 from txnlog.report.output import counted, plain
 from txnlog.report.paragraphs import INDENT, Paragraph, text_of
 from txnlog.report.record_answer import CONTRADICTED, Known, RecordAnswer, Row
-from txnlog.sources.record_outcome import Outcome
+from txnlog.sources.outcome import Outcome
 from txnlog.sources.record_search import Batch
 from txnlog.times import EARLIEST_MS, LATEST_MS, iso_8601
 
@@ -21,7 +21,7 @@ MEANINGS = {
     Outcome.NOT_TRANSACTIONAL: "it is of no transaction: read_committed consumers get it, once they get so far",
     Outcome.CONTROL_RECORD: "it is a control record, which no consumer gets",
     Outcome.CLEANED: "the log cleaner removed it",
-    Outcome.BEFORE_START: "it is older than the copy",
+    Outcome.BEFORE_START: "it is from before the start of the log, or of the copy",
     Outcome.BEYOND_END: "it is not in the copy yet",
     Outcome.UNKNOWN: "the dump does not tell",
     CONTRADICTED: "copies contradict each other: their logs diverged",
@@ -126,11 +126,11 @@ def _transaction(row: Row, matched_by: str) -> str:
 
 def _where_consumers_stop(found: RecordAnswer, known: Known, tables: str) -> Iterator[Paragraph]:
     row = known.open_transaction
-    if row is not None:
-        said = f"by the dump of {plain(row['as_of'])}: {row['cause']}, {row['action']}"
-        yield Paragraph(said, INDENT, ACTION_STYLES.get(row["action"], ""))
-    if known.stops_at is not None:
-        yield Paragraph(f"they stop at offset {known.stops_at}, where the first open transaction starts")
-        topic = " ".join(map(word, option("--topic", found.place.topic)))
-        command = f"txnlog explain --tables {word(tables)} {topic} --partition {found.place.partition}"
-        yield Paragraph(command, 2 * INDENT, is_command=True)
+    if known.as_of is None:
+        return
+    said = f"by the dump of {plain(known.as_of)} they stop at offset {known.stops_at}, where a transaction is open"
+    verdict = f"; of its own transaction: {row['cause']}, {row['action']}" if row is not None else ""
+    yield Paragraph(said + verdict, INDENT, ACTION_STYLES.get(row["action"], "") if row is not None else "")
+    topic = " ".join(map(word, option("--topic", found.place.topic)))
+    command = f"txnlog explain --tables {word(tables)} {topic} --partition {found.place.partition}"
+    yield Paragraph(command, 2 * INDENT, is_command=True)

@@ -15,7 +15,8 @@ from txnlog.cli import main
 from txnlog.dump.inventory import inventory
 from txnlog.report.record_answer import CONTRADICTED, RecordAnswer, answered
 from txnlog.report.record_output import MEANINGS
-from txnlog.sources.record_outcome import Outcome, Place, record_outcomes
+from txnlog.sources.outcome import Outcome
+from txnlog.sources.record_outcome import Place, record_outcomes
 from txnlog.tables.layout import TRANSACTIONS, Root
 from txnlog.times import epoch_ms
 
@@ -155,7 +156,7 @@ def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.splitlines() == [
         "orders-0 in cluster c, offset 1: COMMITTED",
         "  its transaction was committed: read_committed consumers get it, once they get so far",
-        "  they stop at offset 0, where the first open transaction starts",
+        f"  by the dump of {EVENING}:09.000Z they stop at offset 0, where a transaction is open",
         f"    txnlog explain --tables {root.text} --topic orders --partition 0",
         "Its batch",
         "  offsets 0 to 1, 2 records, producer id 1000, epoch 0, 2023-11-14T22:13:20.000Z (producer's clock)",

@@ -13,6 +13,7 @@ from tests.writer import (
     CONTROL,
     TRANSACTIONAL,
     batch,
+    checkpoint,
     data,
     marker,
     message,
@@ -26,7 +27,8 @@ from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import small_content
 from txnlog.errors import OptionError
 from txnlog.format.transaction_index import AbortedTransaction, aborted_transactions
-from txnlog.sources.record_outcome import Outcome, Place, RecordOutcome, record_outcomes
+from txnlog.sources.outcome import Outcome, RecordOutcome
+from txnlog.sources.record_outcome import Place, record_outcomes
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"
 TEXTS = Path(__file__).parents[2] / "texts"
@@ -185,12 +187,37 @@ def test_a_copy_whose_listing_has_more_does_not_prove_it_open(tmp_path: Path) ->
     assert "listing.tsv has" in found.reason
 
 
-def test_a_log_that_cannot_be_opened_tells_nothing(tmp_path: Path) -> None:
+def test_below_the_log_start_offset_no_consumer_reads(tmp_path: Path) -> None:
+    put(tmp_path / "broker-1/log-start-offset-checkpoint", checkpoint([("orders", 1, 9), ("orders", 0, 2)]))
+    found = of_log(tmp_path, data(0), marker(1), data(2), marker(3))
+    assert (found.outcome, found.reason) == (
+        "BEFORE_START",
+        "the log starts at offset 2, by log-start-offset-checkpoint",
+    )
+    assert outcome(tmp_path, 2).outcome == "COMMITTED"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "offset", "expected"),
+    [
+        # After the marker it hides nothing of the record.
+        (4, 2, "COMMITTED"),
+        (4, 4, "UNKNOWN"),
+        # Before the record's segment neither.
+        (0, 2, "COMMITTED"),
+        (0, 1, "UNKNOWN"),
+        (0, 6, "OPEN"),
+        (7, 6, "UNKNOWN"),
+    ],
+)
+def test_a_segment_that_cannot_be_read_hides_what_it_may_have(
+    hidden: int, offset: int, expected: str, tmp_path: Path
+) -> None:
     log_dir = tmp_path / "broker-1"
-    segment(log_dir, "orders-0", data(0) + marker(1))
-    (log_dir / "orders-0" / f"{2:020}.log").symlink_to("elsewhere")
-    assert outcome(tmp_path, 0).outcome == "COMMITTED"
-    assert outcome(tmp_path, 2).outcome == "UNKNOWN"
+    segment(log_dir, "orders-0", data(2) + marker(3), 2)
+    segment(log_dir, "orders-0", data(6), 6)
+    put(log_dir / "orders-0" / f"{hidden:020}.log.gz", b"compressed")
+    assert outcome(tmp_path, offset).outcome == expected
 
 
 def test_each_copy_is_asked_and_each_cluster_alone(tmp_path: Path) -> None:
