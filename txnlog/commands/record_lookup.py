@@ -15,9 +15,9 @@ from txnlog.errors import OptionError
 
 EPILOG = """\
 COMMITTED, ABORTED: by the marker that ended its transaction. OPEN: no marker follows. NOT_TRANSACTIONAL: of no
-transaction. CONTROL_RECORD: the marker of a transaction. CLEANED: the log cleaner removed it. BEFORE_START: the log or
-the copy begins after it. BEYOND_END: the copy ends before it. UNKNOWN: the copy lacks something that is needed.
-CONTRADICTED: copies diverged.
+transaction. CONTROL_RECORD: the marker of a transaction. CLEANED: the log cleaner removed it, at least in one copy.
+BEFORE_START: the log or the copy begins after it. BEYOND_END: the copy ends before it. UNKNOWN: the copy lacks
+something that is needed. CONTRADICTED: copies diverged.
 """
 
 

@@ -10,15 +10,11 @@ from txnlog.report.table_rows import answer, rows_if_there, text_literal
 from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_outcome import Place
 from txnlog.sources.record_search import Batch
+from txnlog.sources.together import together
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
 from txnlog.times import epoch_ms
 
 Row = dict[str, Any]
-# Copies tell different things of one record: their logs diverged.
-CONTRADICTED = "CONTRADICTED"
-_FINAL = (Outcome.COMMITTED, Outcome.ABORTED, Outcome.NOT_TRANSACTIONAL, Outcome.CONTROL_RECORD)
-# What one of several copies says counts if none says more.
-_ORDER = (Outcome.OPEN, Outcome.UNKNOWN, Outcome.CLEANED, Outcome.BEFORE_START, Outcome.BEYOND_END)
 
 
 class Known(NamedTuple):
@@ -43,7 +39,7 @@ class RecordAnswer(NamedTuple):
     cluster: str
     place: Place
     offset: int
-    outcome: str
+    outcome: Outcome
     copies: Sequence[RecordOutcome]
     known: Known | None = None
 
@@ -57,21 +53,10 @@ def answered(
     cluster: str, place: Place, offset: int, copies: Sequence[RecordOutcome], root: Root | None
 ) -> RecordAnswer:
     """The answer by all copies; with tables, also whose record it is."""
-    found = RecordAnswer(cluster, place, offset, _together(copies), copies)
-    return found if root is None else found._replace(known=_known(root, found))
-
-
-def _together(copies: Sequence[RecordOutcome]) -> str:
-    final = {
-        (each.outcome, each.batch.base_offset, each.batch.producer_id, each.batch.producer_epoch)
-        for each in copies
-        if each.outcome in _FINAL and each.batch is not None
-    }
-    if len(final) > 1:
-        return CONTRADICTED
-    if final:
-        return next(iter(final))[0]
-    return next(each for each in _ORDER if any(copy.outcome is each for copy in copies))
+    found = RecordAnswer(cluster, place, offset, together(copies), copies)
+    if root is None or found.outcome is Outcome.CONTRADICTED:
+        return found
+    return found._replace(known=_known(root, found))
 
 
 def _known(root: Root, found: RecordAnswer) -> Known:

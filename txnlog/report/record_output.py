@@ -9,8 +9,8 @@ from txnlog.report.abort_candidates import option, word
 from txnlog.report.fitted import ACTION_STYLES
 from txnlog.report.output import counted, plain
 from txnlog.report.paragraphs import INDENT, Paragraph, text_of
-from txnlog.report.record_answer import CONTRADICTED, Known, RecordAnswer, Row
-from txnlog.sources.outcome import Outcome
+from txnlog.report.record_answer import Known, RecordAnswer, Row
+from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_search import Batch
 from txnlog.times import EARLIEST_MS, LATEST_MS, iso_8601
 
@@ -20,11 +20,11 @@ MEANINGS = {
     Outcome.OPEN: "no marker ends its transaction: read_committed consumers do not get it, nor anything after it",
     Outcome.NOT_TRANSACTIONAL: "it is of no transaction: read_committed consumers get it, once they get so far",
     Outcome.CONTROL_RECORD: "it is a control record, which no consumer gets",
-    Outcome.CLEANED: "the log cleaner removed it",
+    Outcome.CLEANED: "the log cleaner removed it, at least in one copy",
     Outcome.BEFORE_START: "it is from before the start of the log, or of the copy",
     Outcome.BEYOND_END: "it is not in the copy yet",
     Outcome.UNKNOWN: "the dump does not tell",
-    CONTRADICTED: "copies contradict each other: their logs diverged",
+    Outcome.CONTRADICTED: "copies contradict each other: their logs diverged",
 }
 
 
@@ -61,7 +61,15 @@ def _paragraphs(found: RecordAnswer, tables: str) -> Iterator[Paragraph]:
     yield Paragraph(MEANINGS[found.outcome])
     if found.known is not None:
         yield from _where_consumers_stop(found, found.known, tables)
-    copy = found.deciding
+    if found.outcome is not Outcome.CONTRADICTED:
+        yield from _of_batch(found, found.deciding, tables)
+    yield Paragraph("Copies", 0, "bold")
+    for each in found.copies:
+        kind = ", kafka-dump-log.sh output" if each.is_text else ""
+        yield Paragraph(f"{each.log_dir or 'this folder'}{kind}: {each.outcome}: {each.reason}")
+
+
+def _of_batch(found: RecordAnswer, copy: RecordOutcome, tables: str) -> Iterator[Paragraph]:
     if copy.batch is not None:
         yield Paragraph("Its batch", 0, "bold")
         yield from _batch(copy.batch)
@@ -71,10 +79,6 @@ def _paragraphs(found: RecordAnswer, tables: str) -> Iterator[Paragraph]:
     if copy.batch is not None and copy.batch.producer_id >= 0:
         yield Paragraph("Whose it is", 0, "bold")
         yield from _whose(found, copy.batch, tables)
-    yield Paragraph("Copies", 0, "bold")
-    for each in found.copies:
-        kind = ", kafka-dump-log.sh output" if each.is_text else ""
-        yield Paragraph(f"{each.log_dir or 'this folder'}{kind}: {each.outcome}: {each.reason}")
 
 
 def _batch(batch: Batch) -> Iterator[Paragraph]:
@@ -82,8 +86,6 @@ def _batch(batch: Batch) -> Iterator[Paragraph]:
     records = "" if batch.records < 0 else f", {counted(batch.records, 'record')}"
     yield Paragraph(f"offsets {batch.base_offset} to {batch.last_offset}{records}{of}, {_time(batch)}")
     yield Paragraph(f"{batch.file}, byte {batch.position}", 2 * INDENT, "dim")
-    if 0 < batch.records < batch.last_offset - batch.base_offset + 1 and not batch.is_control:
-        yield Paragraph("the log cleaner removed records of this batch, perhaps this one")
 
 
 def _marker(marker: Batch) -> Iterator[Paragraph]:

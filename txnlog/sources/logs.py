@@ -53,7 +53,7 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
     starts: dict[str, dict[tuple[str, int], int]] = {}
     for file in files:
         if file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(LOG_STARTS) and not file.skipped:
-            starts[file.log_dir] = log_starts(file)
+            starts[file.log_dir] = checkpointed(file)
         if file.topic is None or file.is_text:
             yield LogFiles((file,))
         else:
@@ -94,8 +94,8 @@ def is_segment(file: DumpFile) -> bool:
     return file.kind is FileKind.SEGMENT and not file.skipped
 
 
-def log_starts(file: DumpFile) -> dict[tuple[str, int], int]:
-    """Log start offsets by topic and partition; none where the checkpoint is damaged, which its row says."""
+def checkpointed(file: DumpFile) -> dict[tuple[str, int], int]:
+    """The offsets of a checkpoint by topic and partition; none where the checkpoint is damaged, which its row says."""
     try:
         lines = offset_checkpoints(small_content(file.path, LARGEST_TEXT).decode())
     except (FormatError, OSError, UnicodeDecodeError):

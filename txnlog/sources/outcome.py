@@ -19,7 +19,7 @@ from txnlog.errors import FormatError
 from txnlog.format.control import ControlType
 from txnlog.format.transaction_index import aborted_transactions
 from txnlog.sources.record_search import Batch, Search
-from txnlog.sources.small_files import LARGEST_OF_ENTRIES
+from txnlog.sources.small_files import LARGEST_OF_ENTRIES, small_file
 
 COMMIT, ABORT = ControlType.COMMIT.name, ControlType.ABORT.name
 # Why the control batch that ended a transaction does not tell how.
@@ -41,10 +41,15 @@ class Outcome(enum.StrEnum):
     BEFORE_START = "BEFORE_START"
     BEYOND_END = "BEYOND_END"
     UNKNOWN = "UNKNOWN"
+    CONTRADICTED = "CONTRADICTED"
 
 
 class RecordOutcome(NamedTuple):
-    """What became of a record by one copy of its log, why, its batch, and the marker that ended its transaction."""
+    """What became of a record by one copy of its log, why, its batch, and the marker that ended its transaction.
+
+    `end` is the offset up to which the copy was read, `leader_epoch` the latest one of it, -1 if unknown.
+    `is_below_log_start`: no consumer reads it any more, by the checkpoint.
+    """
 
     broker: str
     log_dir: str
@@ -53,25 +58,41 @@ class RecordOutcome(NamedTuple):
     reason: str
     batch: Batch | None = None
     ended_by: Batch | None = None
+    end: int = 0
+    leader_epoch: int = -1
+    topic_id: str | None = None
+    is_below_log_start: bool = False
 
 
 def judged(files: Sequence[DumpFile], search: Search, damage: Sequence[str]) -> RecordOutcome:
     """The outcome by the `files` of a copy; `damage` says what may hide the record, or what ended its transaction."""
     outcome, reason = _outcome(files, search, damage)
     one = files[0]
-    return RecordOutcome(one.broker, one.log_dir, one.is_text, outcome, reason, search.batch, search.ended_by)
+    of_copy = RecordOutcome(one.broker, one.log_dir, one.is_text, outcome, reason, search.batch, search.ended_by)
+    epoch, topic_id = search.leader_epoch, None
+    for file in files:
+        if file.kind is FileKind.PARTITION_METADATA and not file.skipped:
+            topic_id = small_file(file).columns.get("topic_id")
+        if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT and not file.skipped:
+            columns = small_file(file).columns
+            # A later one was written after the segments were copied.
+            if (columns.get("last_offset") or 0) <= search.end:
+                epoch = max(epoch, columns.get("partition_leader_epoch") or -1)
+    return of_copy._replace(end=search.end, leader_epoch=epoch, topic_id=topic_id)
 
 
 def _outcome(files: Sequence[DumpFile], search: Search, damage: Sequence[str]) -> tuple[Outcome, str]:
     batch = search.batch
     if not search.is_in_order:
-        return Outcome.UNKNOWN, "the offsets of the batches in the copy are not in order"
+        return Outcome.UNKNOWN, "the batches of the copy are not in order, or some are there twice"
     if batch is None:
         return _without_batch(search, damage)
-    if batch.is_control:
-        return Outcome.CONTROL_RECORD, f"it is a control record, {batch.marker or 'neither COMMIT nor ABORT'}"
     if batch.records == 0:
         return Outcome.CLEANED, "the log cleaner removed all records of its batch"
+    if batch.is_control:
+        return Outcome.CONTROL_RECORD, f"it is a control record, {batch.marker or 'neither COMMIT nor ABORT'}"
+    if 0 < batch.records < batch.last_offset - batch.base_offset + 1:
+        return Outcome.UNKNOWN, "the log cleaner removed records of its batch, perhaps this one"
     if not batch.is_transactional:
         return Outcome.NOT_TRANSACTIONAL, "its producer used no transaction"
     return _of_transaction(search, damage, _listed_as_aborted(files, batch))
@@ -89,17 +110,17 @@ def _without_batch(search: Search, damage: Sequence[str]) -> tuple[Outcome, str]
     return Outcome.BEYOND_END, f"the copy ends at offset {search.end}"
 
 
-def _of_transaction(search: Search, damage: Sequence[str], aborted: str | None) -> tuple[Outcome, str]:
+def _of_transaction(search: Search, damage: Sequence[str], aborted: Aborted | None) -> tuple[Outcome, str]:
     lost, cleaned = search.gaps.get(False), search.gaps.get(True)
-    marker = None if search.ended_by is None else search.ended_by.marker
     if aborted is not None:
-        if marker == COMMIT and lost is None:
-            return Outcome.UNKNOWN, f"the log has a COMMIT marker after it, but {aborted} lists it as aborted"
-        return Outcome.ABORTED, f"the broker's transaction index lists it as aborted: {aborted}"
+        if lost is None and not _has_marker_of(search, aborted):
+            return Outcome.UNKNOWN, f"{aborted.file} has an ABORT marker at {aborted.marker_offset}, the log has not"
+        return Outcome.ABORTED, f"the broker's transaction index lists it as aborted: {aborted.file}"
     if lost is not None:
         return Outcome.UNKNOWN, f"the copy lacks {lost}, where a marker may have been"
     if damage:
         return Outcome.UNKNOWN, f"no marker follows in what can be read: {damage[0]}"
+    marker = None if search.ended_by is None else search.ended_by.marker
     if cleaned is not None and marker != COMMIT:
         follows = marker or "no marker"
         return Outcome.UNKNOWN, f"{follows} follows, but the log cleaner removed {cleaned}, perhaps a COMMIT marker"
@@ -111,8 +132,22 @@ def _of_transaction(search: Search, damage: Sequence[str], aborted: str | None) 
     return outcome, f"the next marker of its producer id is {marker}"
 
 
-def _listed_as_aborted(files: Sequence[DumpFile], batch: Batch) -> str | None:
-    """The transaction index that lists the transaction of a batch as aborted, if there is one."""
+class Aborted(NamedTuple):
+    """An entry of a transaction index."""
+
+    file: str
+    marker_offset: int
+
+
+def _has_marker_of(search: Search, aborted: Aborted) -> bool:
+    """Whether the log has the entry's marker, or ends before it."""
+    if search.ended_by is None:
+        return aborted.marker_offset >= search.end
+    return search.ended_by.base_offset == aborted.marker_offset and search.ended_by.marker != COMMIT
+
+
+def _listed_as_aborted(files: Sequence[DumpFile], batch: Batch) -> Aborted | None:
+    """The entry of a transaction index for the transaction of a batch, if there is one."""
     for file in files:
         if file.kind is not FileKind.TRANSACTION_INDEX or file.skipped or file.is_text:
             continue
@@ -122,6 +157,7 @@ def _listed_as_aborted(files: Sequence[DumpFile], batch: Batch) -> str | None:
             # `detect` reports it. The log itself says the same.
             continue
         is_of_it = (entries["producer_id"] == batch.producer_id) & (entries["first_offset"] <= batch.base_offset)
-        if (is_of_it & (entries["last_offset"] > batch.last_offset)).any():
-            return file.file
+        ends = entries["last_offset"][is_of_it & (entries["last_offset"] > batch.last_offset)]
+        if len(ends):
+            return Aborted(file.file, int(ends.min()))
     return None

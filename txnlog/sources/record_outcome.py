@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.errors import OptionError
-from txnlog.format.checkpoint import LOG_STARTS
+from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.format.checkpoint import HIGH_WATERMARKS, LOG_STARTS
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
-from txnlog.sources.logs import base_of, log_starts, segments_of
+from txnlog.sources.logs import base_of, checkpointed, segments_of
 from txnlog.sources.outcome import Outcome, RecordOutcome, judged
 from txnlog.sources.record_search import Search
 from txnlog.sources.text import printed_files
@@ -38,13 +39,10 @@ def record_outcomes(
     """
     found: dict[str, list[RecordOutcome]] = {}
     for files in _copies(dump, place, cluster):
-        start = _log_start(dump, files[0], place)
-        if start is not None and offset < start:
-            outcome: RecordOutcome | None = _before(files[0], start)
-        else:
-            outcome = (_of_text if files[0].is_text else _of_segments)(files, place, offset)
+        outcome = (_of_text if files[0].is_text else _of_segments)(dump, files, place, offset)
         if outcome is not None:
-            found.setdefault(files[0].cluster, []).append(outcome)
+            start = _checkpointed(dump, files[0], place, LOG_STARTS)
+            found.setdefault(files[0].cluster, []).append(_not_below(outcome, offset, start))
     if not found:
         named = "" if cluster is None else f" of cluster {cluster}"
         raise OptionError(f"the dump has no log of {place}{named}: `txnlog check` prints what it has")
@@ -64,21 +62,24 @@ def _copies(dump: Inventory, place: Place, cluster: str | None) -> list[list[Dum
     return list(copies.values())
 
 
-def _log_start(dump: Inventory, copy: DumpFile, place: Place) -> int | None:
-    """The log start offset by the checkpoint, below which no consumer reads, whatever is still in the segments."""
+def _checkpointed(dump: Inventory, copy: DumpFile, place: Place, name: str) -> int | None:
+    """The offset of a partition by a checkpoint of the copy's log directory."""
     for file in dump.files:
-        is_checkpoint = file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(LOG_STARTS) and not file.skipped
-        if is_checkpoint and file.log_dir == copy.log_dir and not copy.is_text:
-            return log_starts(file).get(place)
+        is_it = file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(name) and not file.skipped
+        if is_it and file.log_dir == copy.log_dir:
+            return checkpointed(file).get(place)
     return None
 
 
-def _before(copy: DumpFile, start: int) -> RecordOutcome:
+def _not_below(found: RecordOutcome, offset: int, start: int | None) -> RecordOutcome:
+    """Below the log start offset no consumer reads, whatever is still in the segments."""
+    if start is None or offset >= start:
+        return found
     reason = f"the log starts at offset {start}, by {LOG_STARTS}"
-    return RecordOutcome(copy.broker, copy.log_dir, copy.is_text, Outcome.BEFORE_START, reason)
+    return found._replace(outcome=Outcome.BEFORE_START, reason=reason, is_below_log_start=True)
 
 
-def _of_segments(files: list[DumpFile], _: Place, offset: int) -> RecordOutcome | None:
+def _of_segments(dump: Inventory, files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
     segments = segments_of(files)
     hidden = [file for file in files if file.kind is FileKind.SEGMENT and file.skipped]
     if not segments and not hidden:
@@ -96,6 +97,9 @@ def _of_segments(files: list[DumpFile], _: Place, offset: int) -> RecordOutcome 
             damage.append(f"{file.file}: {reading.row['problem']}")
         if file.bytes_missing:
             damage.append(f"{file.file}: listing.tsv has {file.bytes_missing} more bytes of the log")
+    known_to = max([*map(base_of, files), _checkpointed(dump, files[0], place, HIGH_WATERMARKS) or 0])
+    if known_to > search.end and known_to > offset:
+        damage.append(f"the copy ends at offset {search.end}, but its log reached offset {known_to}")
     return judged(files, search, damage)
 
 
@@ -105,9 +109,10 @@ def _said_of(hidden: list[DumpFile], first: list[DumpFile], offset: int) -> list
     return [f"{file.file}: {file.skipped}" for file in hidden if offset < start or base_of(file) >= start]
 
 
-def _of_text(files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
+def _of_text(_: Inventory, files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
     search, damage = Search(offset), list[str]()
-    for text in sorted(files, key=_first_printed):
+    begins = ((_first_printed(text, place), text) for text in files)
+    for _start, text in sorted(((start, text) for start, text in begins if start is not None), key=_by_start):
         for row in _added(search, text, place):
             if (row["damaged_to"] or 0) > offset:
                 damage.append(f"{row['file']}: {row['problem']}")
@@ -119,8 +124,22 @@ def _of_text(files: list[DumpFile], place: Place, offset: int) -> RecordOutcome 
     return judged(files, search, [])
 
 
+def _by_start(text: tuple[int, DumpFile]) -> tuple[int, str]:
+    return text[0], text[1].file
+
+
+def _first_printed(text: DumpFile, place: Place) -> int | None:
+    """Where the first section begins that a text has of a log; None where it has none."""
+    for printed, section in printed_files(text):
+        if (printed.topic, printed.partition) == place and printed.kind is FileKind.SEGMENT:
+            return base_of(printed)
+        for _ in section:
+            pass
+    return None
+
+
 def _added(search: Search, text: DumpFile, place: Place) -> list[dict[str, Any]]:
-    """Add what a text has of a log; its rows of `DumpFileRow`."""
+    """Add what a text has of a log; its rows of `DumpFileRow`, and those of others that may hide more of it."""
     reading, name = TextReading(text), ""
     for printed, found in reading.found():
         if (printed.topic, printed.partition) != place or not isinstance(found, Printed):
@@ -131,8 +150,5 @@ def _added(search: Search, text: DumpFile, place: Place) -> list[dict[str, Any]]
             search.begin(printed, int(base))
             name = printed.file
         search.add(printed, batches)
-    return [row for row in text_rows(reading.pieces) if (row["topic"], row["partition"]) == place]
-
-
-def _first_printed(text: DumpFile) -> tuple[int, str]:
-    return next((printed.base_offset or 0 for printed, _ in printed_files(text)), 0), text.file
+    rows = text_rows(reading.pieces)
+    return [row for row in rows if (row["topic"], row["partition"]) == place or row["damaged_to"] == NOTHING_FOLLOWS]

@@ -71,7 +71,7 @@ class Search:
 
     `batch` has the record, `around` is the gap where no batch has it; `ended_by` is the next control batch of its
     producer id, and `gaps` are the first gap of each kind between the two, by `is_cleaned`. `start` is where the
-    batches that are added begin, `end` the offset after their last one.
+    batches that are added begin, `end` the offset after their last one, `leader_epoch` their latest, -1 if unknown.
     """
 
     offset: int
@@ -81,11 +81,13 @@ class Search:
     gaps: dict[bool, Gap] = field(default_factory=dict)
     start: int | None = None
     end: int = 0
+    leader_epoch: int = -1
     is_in_order: bool = True
     _read_to: tuple[str, int] = ("", 0)
 
     def begin(self, file: DumpFile, base_offset: int) -> None:
         """A file of which all is added from its first byte on; its name says the base offset."""
+        self.is_in_order &= base_offset >= self.end
         if self.start is None:
             self.start = self.end = base_offset
         if self.end == base_offset:
@@ -104,6 +106,7 @@ class Search:
             return
         expected = np.concatenate(([self.end], batches.last_offset[:-1] + 1))
         self.is_in_order &= bool((batches.base_offset >= expected).all())
+        self.leader_epoch = max(self.leader_epoch, int(batches.leader_epoch.max()))
         start = 0
         if self.batch is None:
             start = self._locate(file, batches, expected)
@@ -118,10 +121,11 @@ class Search:
         if not len(reached):
             return 0
         at = int(reached[0])
-        if _is_wrapper(batches, at):
-            self.batch = Batch.of(file, batches, at)._replace(base_offset=int(expected[at]))
+        gap = self._gap(file, batches, expected, at)
+        if _is_wrapper(batches, at) and gap.is_cleaned:
+            self.batch = Batch.of(file, batches, at)._replace(base_offset=gap.start)
         elif batches.base_offset[at] > self.offset:
-            self.around = self._gap(file, batches, expected, at)
+            self.around = gap
         else:
             self.batch = Batch.of(file, batches, at)
         return at + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import pytest
 
 from tests.tables_by_hand import Row, at, put, written
 from tests.terminal import seen
-from tests.writer import ABORT, NOW, data, marker, segment
+from tests.writer import ABORT, NOW, checkpoint, data, marker, segment
 from txnlog.cli import main
 from txnlog.dump.inventory import inventory
-from txnlog.report.record_answer import CONTRADICTED, RecordAnswer, answered
+from txnlog.report.record_answer import RecordAnswer, answered
 from txnlog.report.record_output import MEANINGS
 from txnlog.sources.outcome import Outcome
 from txnlog.sources.record_outcome import Place, record_outcomes
@@ -24,6 +25,16 @@ ORDERS = Place("orders", 0)
 AT = epoch_ms(at(5))
 EVENING = "2026-11-21T22:00"
 ID = "it's\n\x1b[2J"
+
+
+def of_5(packed: bytes) -> bytes:
+    """The batch as of leader epoch 5, which its checksum does not cover."""
+    return packed[:12] + struct.pack(">i", 5) + packed[16:]
+
+
+def of_6(packed: bytes) -> bytes:
+    """The same of the next leader."""
+    return packed[:12] + struct.pack(">i", 6) + packed[16:]
 
 
 def dump_of(folder: Path, *copies: bytes) -> Path:
@@ -53,24 +64,60 @@ def tables(folder: Path, transactions: list[Row], **rows: list[Row]) -> Root:
 
 
 @pytest.mark.parametrize(
-    ("copies", "expected"),
+    ("copies", "offset", "expected"),
     [
-        ([data(0), data(0) + marker(1)], "COMMITTED"),
-        ([data(0) + marker(1), b""], "COMMITTED"),
-        ([data(0), b""], "OPEN"),
-        ([data(0), data(0) + b"?" * 80], "OPEN"),
-        ([b"", b"?" * 80], "UNKNOWN"),
-        ([data(0) + marker(1, kind=ABORT), data(0) + marker(1)], CONTRADICTED),
+        ([data(0), data(0) + marker(1)], 0, "COMMITTED"),
+        ([data(0) + marker(1), b""], 0, "COMMITTED"),
+        ([data(0), b""], 0, "OPEN"),
+        ([data(0), data(0) + b"?" * 80], 0, "UNKNOWN"),
+        ([b"", b"?" * 80], 0, "UNKNOWN"),
+        ([data(0) + marker(1, kind=ABORT), data(0) + marker(1)], 0, "CONTRADICTED"),
         # Another batch at the same offset: one of the copies was truncated, and written anew.
-        ([data(0) + marker(1), data(0, 1001) + marker(1, 1001)], CONTRADICTED),
+        ([data(0) + marker(1), data(0, 1001) + marker(1, 1001)], 0, "CONTRADICTED"),
+        ([of_5(data(0)), of_6(data(0))], 0, "CONTRADICTED"),
+        # The later leader does not have the marker, nor the record.
+        ([of_5(data(0)) + of_5(marker(1)), of_5(data(0)) + of_6(data(1, 1001))], 0, "CONTRADICTED"),
+        ([of_5(data(0)) + of_5(data(1)) + marker(2), of_6(data(0))], 1, "CONTRADICTED"),
+        # The earlier one is behind.
+        ([of_5(data(0)) + of_6(data(1)) + of_6(marker(2)), of_5(data(0))], 1, "COMMITTED"),
+        ([of_5(data(0)) + of_6(marker(1)), of_5(data(0))], 0, "COMMITTED"),
+        # It goes on without the marker.
+        ([data(0) + marker(1), data(0) + data(1) + data(2)], 0, "CONTRADICTED"),
+        # Each broker cleans for itself: what one lacks the other one has still.
+        ([data(0) + data(1) + marker(2), data(0) + marker(2)], 1, "CLEANED"),
+        ([data(0) + marker(9, kind=ABORT), data(0)], 0, "UNKNOWN"),
     ],
 )
-def test_all_copies_give_one_answer(copies: list[bytes], expected: str, tmp_path: Path) -> None:
-    assert answer_of(dump_of(tmp_path, *copies)).outcome == expected
+def test_all_copies_give_one_answer(copies: list[bytes], offset: int, expected: str, tmp_path: Path) -> None:
+    assert answer_of(dump_of(tmp_path, *copies), offset).outcome == expected
+
+
+def test_a_copy_of_an_earlier_topic_of_that_name_is_another_log(tmp_path: Path) -> None:
+    dump = dump_of(tmp_path, data(0) + marker(1), data(0) + marker(1))
+    for broker, topic_id in enumerate(("AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBA"), 1):
+        (dump / f"broker-{broker}/orders-0/partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    assert answer_of(dump).outcome == "CONTRADICTED"
+
+
+def test_the_checkpoint_of_leader_epochs_counts_too(tmp_path: Path) -> None:
+    """A new leader that has written nothing yet."""
+    dump = dump_of(tmp_path, of_5(data(0)) + of_5(marker(1)), of_5(data(0)))
+    assert answer_of(dump).outcome == "COMMITTED"
+    (dump / "broker-2/orders-0/leader-epoch-checkpoint").write_text("0\n2\n5 0\n6 1\n")
+    assert answer_of(dump).outcome == "CONTRADICTED"
+    # Written after the segment was copied.
+    (dump / "broker-2/orders-0/leader-epoch-checkpoint").write_text("0\n2\n5 0\n6 4\n")
+    assert answer_of(dump).outcome == "COMMITTED"
+
+
+def test_where_one_broker_deleted_it_no_consumer_gets_it(tmp_path: Path) -> None:
+    dump = dump_of(tmp_path, data(0) + marker(1), data(0) + marker(1))
+    (dump / "broker-2/log-start-offset-checkpoint").write_text(checkpoint([("orders", 0, 2)]))
+    assert answer_of(dump).outcome == "BEFORE_START"
 
 
 def test_each_outcome_has_its_meaning() -> None:
-    assert set(MEANINGS) == {*Outcome, CONTRADICTED}
+    assert set(MEANINGS) == {*Outcome}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from tests.writer import (
     put,
     record,
     segment,
+    snapshot,
     transaction_index,
 )
 from txnlog.dump.copy_listing import NAME as LISTING
@@ -32,8 +35,19 @@ from txnlog.sources.record_outcome import Place, record_outcomes
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"
 TEXTS = Path(__file__).parents[2] / "texts"
+# What is printed of a log below its two lines of heading.
+LINES = (TEXTS / "4.3.0/deep.txt").read_text().split("\n", 2)[2]
 ORDERS = Place("orders", 0)
 PLAIN = batch(0, [record()])
+PARTLY_CLEANED = batch(
+    0, [record(offset_delta=0), record(offset_delta=2)], last_offset_delta=2, attributes=TRANSACTIONAL,
+    producer_id=1000, producer_epoch=0, base_sequence=0,
+)  # fmt: skip
+
+
+def compressed(offset: int) -> bytes:
+    """A message of the older formats."""
+    return message(offset, 1, attributes=1)
 
 
 def outcome(dump: Path, offset: int, cluster: str | None = None) -> RecordOutcome:
@@ -83,7 +97,7 @@ def listed(dump: Path, *entries: tuple[int, int, int]) -> None:
         ),
         ([message(0, 1), data(1), marker(2, kind=ABORT)], 0, "NOT_TRANSACTIONAL"),
         # It has the offset of the last message in it.
-        ([message(4, 1, attributes=1), data(5), marker(6)], 2, "NOT_TRANSACTIONAL"),
+        ([compressed(4), data(5), marker(6)], 2, "NOT_TRANSACTIONAL"),
         ([data(0), marker(1)], 1, "CONTROL_RECORD"),
         ([data(0), marker(1)], 2, "BEYOND_END"),
         # The cleaner takes a COMMIT marker, but no ABORT marker before the data.
@@ -95,6 +109,9 @@ def listed(dump: Path, *entries: tuple[int, int, int]) -> None:
         ([data(0), data(9), marker(10)], 5, "CLEANED"),
         ([data(3), marker(4)], 1, "CLEANED"),
         ([emptied(0), marker(1)], 0, "CLEANED"),
+        ([PLAIN, emptied_marker(1), data(2)], 1, "CLEANED"),
+        # Which records of a batch the cleaner left, it does not say without them.
+        ([PARTLY_CLEANED, marker(3)], 1, "UNKNOWN"),
         # Bytes that are no batch.
         ([data(0), b"?" * 80, marker(2)], 0, "UNKNOWN"),
         ([data(0), b"?" * 80], 0, "UNKNOWN"),
@@ -138,6 +155,9 @@ def test_the_next_marker_of_the_producer_id_decides(
         ({7: b""}, 3, "BEFORE_START"),
         ({7: b""}, 7, "BEYOND_END"),
         ({0: data(0), 1: b"?" * 80, 2: marker(2)}, 0, "UNKNOWN"),
+        # Nothing says that a compressed message reaches back over what is missing.
+        ({0: compressed(9), 100: compressed(109)}, 50, "UNKNOWN"),
+        ({0: compressed(9), 10: compressed(19)}, 15, "NOT_TRANSACTIONAL"),
     ],
 )
 def test_it_goes_on_in_the_next_segment_if_that_is_there(
@@ -165,6 +185,10 @@ def test_only_what_is_needed_is_read(tmp_path: Path) -> None:
         ([data(0), marker(9, kind=ABORT)], "ABORTED"),
         ([data(0), b"?" * 80, marker(9, kind=ABORT)], "ABORTED"),
         ([data(0), marker(9)], "UNKNOWN"),
+        ([data(0)], "ABORTED"),
+        # The index is of a log that was truncated since.
+        ([data(0), *(data(offset, 1001) for offset in range(1, 11))], "UNKNOWN"),
+        ([data(0), marker(1, kind=ABORT)], "UNKNOWN"),
     ],
 )
 def test_the_transaction_index_is_evidence_too(batches: list[bytes], expected: str, tmp_path: Path) -> None:
@@ -187,6 +211,26 @@ def test_a_copy_whose_listing_has_more_does_not_prove_it_open(tmp_path: Path) ->
     assert "listing.tsv has" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("replication-offset-checkpoint", checkpoint([("orders", 1, 9), ("orders", 0, 9)])),
+        (f"orders-0/{9:020}.index", b""),
+        (f"orders-0/{9:020}.snapshot", snapshot([])),
+    ],
+)
+def test_a_copy_that_ends_before_its_log_did_does_not_prove_it_open(name: str, content: bytes, tmp_path: Path) -> None:
+    put(tmp_path / "broker-1" / name, content)
+    found = of_log(tmp_path, data(0), data(1), marker(2))
+    assert (found.outcome, outcome(tmp_path, 5).outcome) == ("COMMITTED", "UNKNOWN")
+    found = of_log(tmp_path, data(0))
+    assert (found.outcome, found.reason) == (
+        "UNKNOWN",
+        "no marker follows in what can be read: the copy ends at offset 1, but its log reached offset 9",
+    )
+    assert outcome(tmp_path, 20).outcome == "BEYOND_END"
+
+
 def test_below_the_log_start_offset_no_consumer_reads(tmp_path: Path) -> None:
     put(tmp_path / "broker-1/log-start-offset-checkpoint", checkpoint([("orders", 1, 9), ("orders", 0, 2)]))
     found = of_log(tmp_path, data(0), marker(1), data(2), marker(3))
@@ -195,6 +239,12 @@ def test_below_the_log_start_offset_no_consumer_reads(tmp_path: Path) -> None:
         "the log starts at offset 2, by log-start-offset-checkpoint",
     )
     assert outcome(tmp_path, 2).outcome == "COMMITTED"
+
+
+def test_printed_output_has_the_same_log_start_offset(tmp_path: Path) -> None:
+    put(tmp_path / "broker-1/x.txt", (TEXTS / "4.3.0/deep.txt").read_text())
+    put(tmp_path / "broker-1/log-start-offset-checkpoint", checkpoint([("orders", 0, 2)]))
+    assert outcome(tmp_path, 0).outcome == "BEFORE_START"
 
 
 @pytest.mark.parametrize(
@@ -259,6 +309,47 @@ def test_printed_output_with_a_forged_line_tells_nothing(tmp_path: Path) -> None
     put(tmp_path / "broker-1/x.txt", text)
     assert outcome(tmp_path, 0).outcome == "COMMITTED"
     put(tmp_path / "broker-1/x.txt", text + text[text.rindex("baseOffset") :])
+    assert outcome(tmp_path, 0).outcome == "UNKNOWN"
+
+
+def section(batches: str, base_offset: int, topic: str = "orders") -> str:
+    return f"Dumping /data/{topic}-0/{base_offset:020}.log\nLog starting offset: {base_offset}\n{batches}"
+
+
+def in_parts() -> tuple[str, str]:
+    """Real output, the second batch and those after it in a section of their own, as if a segment had begun there."""
+    first, second = LINES[: (at := LINES.index("baseOffset: 3 "))], LINES[at:]
+    begun = re.sub("position: ([0-9]+)", lambda found: f"position: {int(found[1]) - 125}", second)
+    return section(first, 0), section(begun, 3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["{0}{1}"], "COMMITTED"),
+        # A section that comes too early, or again, may hide a marker before the one that is found.
+        (["{1}{0}"], "UNKNOWN"),
+        (["{0}{1}", "{0}{1}"], "UNKNOWN"),
+        # In the order of this log's sections, whatever else is printed before them.
+        (["{1}", "{0}"], "COMMITTED"),
+        (["{other}{0}", "{1}"], "COMMITTED"),
+    ],
+)
+def test_sections_of_printed_output_are_put_in_order(texts: list[str], expected: str, tmp_path: Path) -> None:
+    first, second = in_parts()
+    other = section(LINES, 500, "payments")
+    for number, text in enumerate(texts):
+        put(tmp_path / "broker-1" / f"{number}.txt", text.format(first, second, other=other))
+    assert outcome(tmp_path, 0).outcome == expected
+
+
+def test_what_is_cut_off_may_have_been_of_this_log(tmp_path: Path) -> None:
+    first, second = in_parts()
+    other = section(LINES, 0, "payments")
+    packed = gzip.compress((first + other + second).encode(), 0)
+    put(tmp_path / "broker-1/x.txt.gz", packed)
+    assert outcome(tmp_path, 0).outcome == "COMMITTED"
+    put(tmp_path / "broker-1/x.txt.gz", packed[: len(packed) // 2])
     assert outcome(tmp_path, 0).outcome == "UNKNOWN"
 
 
