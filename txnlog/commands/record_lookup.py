@@ -48,7 +48,7 @@ def _run(parsed: argparse.Namespace) -> None:
 
 COMMAND = Command(
     "record",
-    "print what became of one record: committed, aborted or open, by which marker, and whose it is",
+    "print what became of one record: committed, aborted or open, by which marker, and by which transactional id",
     _add_arguments,
     _run,
     "record dump --tables /data/txnlog --topic orders --partition 3 --offset 4711",

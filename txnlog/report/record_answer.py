@@ -1,4 +1,4 @@
-"""`txnlog record`: what became of one record, by each copy in a dump, and whose it is, by the tables."""
+"""`txnlog record`: what became of one record, by each copy in a dump, and its transactional id, by the tables."""
 
 from __future__ import annotations
 
