@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from txnlog.dump.dump_file import DumpFile, FileKind
-from txnlog.dump.opener import small_content
 from txnlog.dump_log.dump_text import NOT_PRINTED
-from txnlog.errors import FormatError
 from txnlog.format.control import ControlType
-from txnlog.format.transaction_index import aborted_transactions
+from txnlog.sources.groups import LATEST
 from txnlog.sources.record_search import Batch, Search
-from txnlog.sources.small_files import LARGEST_OF_ENTRIES, small_file
+from txnlog.sources.small_files import small_file
 
 COMMIT, ABORT = ControlType.COMMIT.name, ControlType.ABORT.name
 # Why the control batch that ended a transaction does not tell how.
@@ -66,19 +64,31 @@ class RecordOutcome(NamedTuple):
 
 def judged(files: Sequence[DumpFile], search: Search, damage: Sequence[str]) -> RecordOutcome:
     """The outcome by the `files` of a copy; `damage` says what may hide the record, or what ended its transaction."""
-    outcome, reason = _outcome(files, search, damage)
     one = files[0]
-    of_copy = RecordOutcome(one.broker, one.log_dir, one.is_text, outcome, reason, search.batch, search.ended_by)
-    epoch, topic_id = search.leader_epoch, None
-    for file in files:
-        if file.kind is FileKind.PARTITION_METADATA and not file.skipped:
-            topic_id = small_file(file).columns.get("topic_id")
-        if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT and not file.skipped:
-            columns = small_file(file).columns
-            # A later one was written after the segments were copied.
-            if (columns.get("last_offset") or 0) <= search.end:
-                epoch = max(epoch, columns.get("partition_leader_epoch") or -1)
-    return of_copy._replace(end=search.end, leader_epoch=epoch, topic_id=topic_id)
+    return RecordOutcome(
+        one.broker,
+        one.log_dir,
+        one.is_text,
+        *_outcome(files, search, damage),
+        search.batch,
+        search.ended_by,
+        search.end,
+        _leader_epoch(files, search),
+        _columns(files, FileKind.PARTITION_METADATA).get("topic_id"),
+    )
+
+
+def _leader_epoch(files: Sequence[DumpFile], search: Search) -> int:
+    """The latest one by the batches and by the checkpoint, unless that was written after the segments were copied."""
+    epochs = _columns(files, FileKind.LEADER_EPOCH_CHECKPOINT)
+    is_of_then = epochs.get("last_offset", LATEST) <= search.end
+    return max(search.leader_epoch, epochs["partition_leader_epoch"]) if is_of_then else search.leader_epoch
+
+
+def _columns(files: Sequence[DumpFile], kind: FileKind) -> dict[str, Any]:
+    """What the copy's file of a kind says, of which there is one at most."""
+    file = next((file for file in files if file.kind is kind and not file.skipped), None)
+    return {} if file is None else small_file(file).columns
 
 
 def _outcome(files: Sequence[DumpFile], search: Search, damage: Sequence[str]) -> tuple[Outcome, str]:
@@ -118,7 +128,7 @@ def _of_transaction(search: Search, damage: Sequence[str], aborted: Aborted | No
         return Outcome.ABORTED, f"the broker's transaction index lists it as aborted: {aborted.file}"
     if lost is not None:
         return Outcome.UNKNOWN, f"the copy lacks {lost}, where a marker may have been"
-    if damage:
+    if damage and search.ended_by is None:
         return Outcome.UNKNOWN, f"no marker follows in what can be read: {damage[0]}"
     marker = None if search.ended_by is None else search.ended_by.marker
     if cleaned is not None and marker != COMMIT:
@@ -151,13 +161,13 @@ def _listed_as_aborted(files: Sequence[DumpFile], batch: Batch) -> Aborted | Non
     for file in files:
         if file.kind is not FileKind.TRANSACTION_INDEX or file.skipped or file.is_text:
             continue
-        try:
-            entries = aborted_transactions(small_content(file.path, LARGEST_OF_ENTRIES))
-        except (FormatError, OSError):
-            # `detect` reports it. The log itself says the same.
+        entries = small_file(file).entries
+        if entries is None:
+            # It is damaged, which `detect` reports. The log itself says the same.
             continue
-        is_of_it = (entries["producer_id"] == batch.producer_id) & (entries["first_offset"] <= batch.base_offset)
-        ends = entries["last_offset"][is_of_it & (entries["last_offset"] > batch.last_offset)]
+        producers, first, last = (entries[name].to_numpy() for name in ("producer_id", "first_offset", "last_offset"))
+        is_of_it = (producers == batch.producer_id) & (first <= batch.base_offset)
+        ends = last[is_of_it & (last > batch.last_offset)]
         if len(ends):
             return Aborted(file.file, int(ends.min()))
     return None

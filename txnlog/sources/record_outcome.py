@@ -92,7 +92,7 @@ def _of_segments(dump: Inventory, files: list[DumpFile], place: Place, offset: i
         for run, found in reading.runs():
             search.add(file, batches_of_run(run, found, file.topic in WRITTEN_BY_BROKERS))
             if search.is_done:
-                return judged(files, search, damage if search.batch is None else [])
+                return judged(files, search, damage)
         if (reading.row["damaged_to"] or 0) > offset:
             damage.append(f"{file.file}: {reading.row['problem']}")
         if file.bytes_missing:
@@ -110,9 +110,8 @@ def _said_of(hidden: list[DumpFile], first: list[DumpFile], offset: int) -> list
 
 
 def _of_text(_: Inventory, files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
-    search, damage = Search(offset), list[str]()
-    begins = ((_first_printed(text, place), text) for text in files)
-    for _start, text in sorted(((start, text) for start, text in begins if start is not None), key=_by_start):
+    search, damage, cut = Search(offset), list[str](), list[str]()
+    for text in _in_order(files, place, cut):
         for row in _added(search, text, place):
             if (row["damaged_to"] or 0) > offset:
                 damage.append(f"{row['file']}: {row['problem']}")
@@ -121,21 +120,29 @@ def _of_text(_: Inventory, files: list[DumpFile], place: Place, offset: int) -> 
     if damage:
         # A line may be forged by whoever wrote a record.
         return RecordOutcome(files[0].broker, files[0].log_dir, True, Outcome.UNKNOWN, damage[0])
-    return judged(files, search, [])
+    return judged(files, search, cut)
 
 
-def _by_start(text: tuple[int, DumpFile]) -> tuple[int, str]:
-    return text[0], text[1].file
+def _in_order(files: list[DumpFile], place: Place, cut: list[str]) -> list[DumpFile]:
+    """The texts that have the log, by where it begins in each. `cut`: why others end before they were printed whole."""
+    begins: dict[str, int] = {}
+    for text in files:
+        start, problem = _first_printed(text, place)
+        if start is not None:
+            begins[text.file] = start
+        elif problem is not None:
+            cut.append(f"{text.file}: {problem}")
+    return sorted((text for text in files if text.file in begins), key=lambda text: (begins[text.file], text.file))
 
 
-def _first_printed(text: DumpFile, place: Place) -> int | None:
-    """Where the first section begins that a text has of a log; None where it has none."""
+def _first_printed(text: DumpFile, place: Place) -> tuple[int | None, str | None]:
+    """Where the first section begins that a text has of a log; of one that has none, why it ends too early."""
+    last = None
     for printed, section in printed_files(text):
         if (printed.topic, printed.partition) == place and printed.kind is FileKind.SEGMENT:
-            return base_of(printed)
-        for _ in section:
-            pass
-    return None
+            return base_of(printed), None
+        last = section
+    return None, None if last is None else last.problem
 
 
 def _added(search: Search, text: DumpFile, place: Place) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,9 @@ from txnlog.times import epoch_ms
 ORDERS = Place("orders", 0)
 AT = epoch_ms(at(5))
 EVENING = "2026-11-21T22:00"
+# What two leaders wrote.
+FIFTH, SIXTH = {"partition_leader_epoch": 5}, {"partition_leader_epoch": 6}
 ID = "it's\n\x1b[2J"
-
-
-def of_5(packed: bytes) -> bytes:
-    """The batch as of leader epoch 5, which its checksum does not cover."""
-    return packed[:12] + struct.pack(">i", 5) + packed[16:]
-
-
-def of_6(packed: bytes) -> bytes:
-    """The same of the next leader."""
-    return packed[:12] + struct.pack(">i", 6) + packed[16:]
 
 
 def dump_of(folder: Path, *copies: bytes) -> Path:
@@ -74,13 +65,13 @@ def tables(folder: Path, transactions: list[Row], **rows: list[Row]) -> Root:
         ([data(0) + marker(1, kind=ABORT), data(0) + marker(1)], 0, "CONTRADICTED"),
         # Another batch at the same offset: one of the copies was truncated, and written anew.
         ([data(0) + marker(1), data(0, 1001) + marker(1, 1001)], 0, "CONTRADICTED"),
-        ([of_5(data(0)), of_6(data(0))], 0, "CONTRADICTED"),
+        ([data(0, **FIFTH), data(0, **SIXTH)], 0, "CONTRADICTED"),
         # The later leader does not have the marker, nor the record.
-        ([of_5(data(0)) + of_5(marker(1)), of_5(data(0)) + of_6(data(1, 1001))], 0, "CONTRADICTED"),
-        ([of_5(data(0)) + of_5(data(1)) + marker(2), of_6(data(0))], 1, "CONTRADICTED"),
+        ([data(0, **FIFTH) + marker(1, **FIFTH), data(0, **FIFTH) + data(1, 1001, **SIXTH)], 0, "CONTRADICTED"),
+        ([data(0, **FIFTH) + data(1, **FIFTH) + marker(2), data(0, **SIXTH)], 1, "CONTRADICTED"),
         # The earlier one is behind.
-        ([of_5(data(0)) + of_6(data(1)) + of_6(marker(2)), of_5(data(0))], 1, "COMMITTED"),
-        ([of_5(data(0)) + of_6(marker(1)), of_5(data(0))], 0, "COMMITTED"),
+        ([data(0, **FIFTH) + data(1, **SIXTH) + marker(2, **SIXTH), data(0, **FIFTH)], 1, "COMMITTED"),
+        ([data(0, **FIFTH) + marker(1, **SIXTH), data(0, **FIFTH)], 0, "COMMITTED"),
         # It goes on without the marker.
         ([data(0) + marker(1), data(0) + data(1) + data(2)], 0, "CONTRADICTED"),
         # Each broker cleans for itself: what one lacks the other one has still.
@@ -101,7 +92,7 @@ def test_a_copy_of_an_earlier_topic_of_that_name_is_another_log(tmp_path: Path) 
 
 def test_the_checkpoint_of_leader_epochs_counts_too(tmp_path: Path) -> None:
     """A new leader that has written nothing yet."""
-    dump = dump_of(tmp_path, of_5(data(0)) + of_5(marker(1)), of_5(data(0)))
+    dump = dump_of(tmp_path, data(0, **FIFTH) + marker(1, **FIFTH), data(0, **FIFTH))
     assert answer_of(dump).outcome == "COMMITTED"
     (dump / "broker-2/orders-0/leader-epoch-checkpoint").write_text("0\n2\n5 0\n6 1\n")
     assert answer_of(dump).outcome == "CONTRADICTED"

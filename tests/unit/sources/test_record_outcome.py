@@ -353,6 +353,23 @@ def test_what_is_cut_off_may_have_been_of_this_log(tmp_path: Path) -> None:
     assert outcome(tmp_path, 0).outcome == "UNKNOWN"
 
 
+def test_a_text_of_other_logs_that_is_cut_may_have_had_the_marker(tmp_path: Path) -> None:
+    first, second = in_parts()
+    put(tmp_path / "broker-1/0.txt", first)
+    others = section(LINES, 0, "payments").rstrip("\n")
+    put(tmp_path / "broker-1/1.txt", others + "\n")
+    assert outcome(tmp_path, 0).outcome == "OPEN"
+    put(tmp_path / "broker-1/1.txt", others[:-3])
+    found = outcome(tmp_path, 0)
+    assert (found.outcome, found.reason) == (
+        "UNKNOWN",
+        "no marker follows in what can be read: broker-1/1.txt: it ends in the middle of a line",
+    )
+    # What was found is not in doubt.
+    put(tmp_path / "broker-1/2.txt", second)
+    assert outcome(tmp_path, 0).outcome == "COMMITTED"
+
+
 def logs_with_index() -> Iterable[tuple[Path, Place]]:
     return sorted(
         {(index.parents[2], Place(*_named(index.parent.name))) for index in SAMPLES.glob("*/*/*/*.txnindex")}, key=str
