@@ -39,7 +39,8 @@ from txnlog.report import (
 from txnlog.report.dump_states import dump_states
 from txnlog.report.table_rows import rows
 from txnlog.report.transaction_query import Wanted
-from txnlog.sources.record_outcome import Place, record_outcomes
+from txnlog.sources.log_copy import Place
+from txnlog.sources.record_outcome import record_outcomes
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     COORDINATOR_RECORDS,

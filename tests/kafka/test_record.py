@@ -16,8 +16,9 @@ from make import start
 
 from tests.kafka.trials import RELEASES
 from txnlog.dump.inventory import inventory
+from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome
-from txnlog.sources.record_outcome import Place, record_outcomes
+from txnlog.sources.record_outcome import record_outcomes
 
 pytestmark = pytest.mark.kafka
 # What the cleaner may take: it does, and at once.

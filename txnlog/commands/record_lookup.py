@@ -34,7 +34,8 @@ def _run(parsed: argparse.Namespace) -> None:
     with spark_needed():
         from txnlog.report.record_answer import answered
         from txnlog.report.record_output import rendered
-        from txnlog.sources.record_outcome import Place, record_outcomes
+        from txnlog.sources.log_copy import Place
+        from txnlog.sources.record_outcome import record_outcomes
     if parsed.offset < 0:
         raise OptionError(f"--offset: {parsed.offset} is below 0")
     root = tables_root(parsed.tables) if parsed.tables or os.environ.get(TABLES) else None

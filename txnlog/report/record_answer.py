@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from txnlog.report.table_rows import answer, rows_if_there, text_literal
+from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome, RecordOutcome
-from txnlog.sources.record_outcome import Place
 from txnlog.sources.record_search import Batch
 from txnlog.sources.together import together
 from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, TRANSACTIONS, Root

@@ -9,7 +9,8 @@ import numpy as np
 
 from txnlog.dump.dump_file import DumpFile
 from txnlog.sources.batch_columns import MARKER_TYPES
-from txnlog.sources.groups import NO_MARKER, Batches, Numbers
+from txnlog.sources.batch_order import BatchOrder, Gap
+from txnlog.sources.groups import NO_MARKER, Batches
 
 _NUMBERS = (
     "position", "base_offset", "last_offset", "records", "producer_id", "producer_epoch", "max_timestamp",
@@ -50,28 +51,12 @@ class Batch(NamedTuple):
         )
 
 
-class Gap(NamedTuple):
-    """Offsets from `start` to before `end` that no batch has.
-
-    `is_cleaned`: the batches around it lie side by side in one file, as the log cleaner leaves them.
-    """
-
-    start: int
-    end: int
-    is_cleaned: bool
-
-    def __str__(self) -> str:
-        last = self.end - 1
-        return f"offset {last}" if self.start == last else f"offsets {self.start} to {last}"
-
-
 @dataclass
-class Search:
+class Search(BatchOrder):
     """What has been found of the record at `offset` in the batches so far, which are added in their order.
 
     `batch` has the record, `around` is the gap where no batch has it; `ended_by` is the next control batch of its
-    producer id, and `gaps` are the first gap of each kind between the two, by `is_cleaned`. `start` is where the
-    batches that are added begin, `end` the offset after their last one, `leader_epoch` their latest, -1 if unknown.
+    producer id, and `gaps` are the first gap of each kind between the two, by `is_cleaned`.
     """
 
     offset: int
@@ -79,19 +64,6 @@ class Search:
     around: Gap | None = None
     ended_by: Batch | None = None
     gaps: dict[bool, Gap] = field(default_factory=dict)
-    start: int | None = None
-    end: int = 0
-    leader_epoch: int = -1
-    is_in_order: bool = True
-    _read_to: tuple[str, int] = ("", 0)
-
-    def begin(self, file: DumpFile, base_offset: int) -> None:
-        """A file of which all is added from its first byte on; its name says the base offset."""
-        self.is_in_order &= base_offset >= self.end
-        if self.start is None:
-            self.start = self.end = base_offset
-        if self.end == base_offset:
-            self._read_to = (file.file, 0)
 
     @property
     def is_done(self) -> bool:
@@ -104,24 +76,20 @@ class Search:
         """Add the batches that follow in a file."""
         if self.is_done or not len(batches.base_offset):
             return
-        expected = np.concatenate(([self.end], batches.last_offset[:-1] + 1))
-        self.is_in_order &= bool((batches.base_offset >= expected).all())
-        self.leader_epoch = max(self.leader_epoch, int(batches.leader_epoch.max()))
         start = 0
         if self.batch is None:
-            start = self._locate(file, batches, expected)
+            start = self._locate(file, batches)
         if self.batch is not None and not self.is_done:
-            self._follow(file, batches, expected, start)
-        self.end = int(batches.last_offset[-1]) + 1
-        self._read_to = (file.file, int(batches.position[-1] + batches.size_in_bytes[-1]))
+            self._follow(file, batches, start)
+        self.passed(file, batches)
 
-    def _locate(self, file: DumpFile, batches: Batches, expected: Numbers) -> int:
+    def _locate(self, file: DumpFile, batches: Batches) -> int:
         """Look for the batch; the index after it."""
         reached = np.flatnonzero(batches.last_offset >= self.offset)
         if not len(reached):
             return 0
         at = int(reached[0])
-        gap = self._gap(file, batches, expected, at)
+        gap = self.gap(file, batches, at)
         if _is_wrapper(batches, at) and gap.is_cleaned:
             self.batch = Batch.of(file, batches, at)._replace(base_offset=gap.start)
         elif batches.base_offset[at] > self.offset:
@@ -130,22 +98,18 @@ class Search:
             self.batch = Batch.of(file, batches, at)
         return at + 1
 
-    def _follow(self, file: DumpFile, batches: Batches, expected: Numbers, start: int) -> None:
+    def _follow(self, file: DumpFile, batches: Batches, start: int) -> None:
         """Look for the marker among the batches from an index on."""
         assert self.batch is not None
+        is_after_gap = batches.base_offset > self.expected(batches)
         is_of_it = batches.is_control[start:] & (batches.producer_id[start:] == self.batch.producer_id)
         found = np.flatnonzero(is_of_it)
-        stop = start + int(found[0]) + 1 if len(found) else len(expected)
-        for at in (start + np.flatnonzero(batches.base_offset[start:stop] > expected[start:stop])).tolist():
-            gap = self._gap(file, batches, expected, at)
+        stop = start + int(found[0]) + 1 if len(found) else len(is_after_gap)
+        for at in (start + np.flatnonzero(is_after_gap[start:stop])).tolist():
+            gap = self.gap(file, batches, at)
             self.gaps.setdefault(gap.is_cleaned, gap)
         if len(found):
             self.ended_by = Batch.of(file, batches, stop - 1)
-
-    def _gap(self, file: DumpFile, batches: Batches, expected: Numbers, at: int) -> Gap:
-        read_to = (file.file, int(batches.position[at - 1] + batches.size_in_bytes[at - 1])) if at else self._read_to
-        is_cleaned = read_to == (file.file, int(batches.position[at]))
-        return Gap(int(expected[at]), int(batches.base_offset[at]), is_cleaned)
 
 
 def _is_wrapper(batches: Batches, at: int) -> bool:

@@ -15,8 +15,9 @@ from txnlog.cli import main
 from txnlog.dump.inventory import inventory
 from txnlog.report.record_answer import RecordAnswer, answered
 from txnlog.report.record_output import MEANINGS
+from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome
-from txnlog.sources.record_outcome import Place, record_outcomes
+from txnlog.sources.record_outcome import record_outcomes
 from txnlog.tables.layout import TRANSACTIONS, Root
 from txnlog.times import epoch_ms
 

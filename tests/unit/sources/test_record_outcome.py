@@ -30,8 +30,9 @@ from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import small_content
 from txnlog.errors import OptionError
 from txnlog.format.transaction_index import AbortedTransaction, aborted_transactions
+from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome, RecordOutcome
-from txnlog.sources.record_outcome import Place, record_outcomes
+from txnlog.sources.record_outcome import record_outcomes
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"
 TEXTS = Path(__file__).parents[2] / "texts"
