@@ -26,7 +26,8 @@ def test_without_an_archive_what_was_compacted_proves_nothing(judged: Judged) ->
 
 def test_dumps_that_overlap_prove_what_no_dump_has_any_more(judged: Judged) -> None:
     assert judged.archive(dump(judged.folder / "dump-24", history(), 24, 2, of_coordinator_alone=True)) > 0
-    assert judged.after(history(), (37, 23), (50, 36)) == PROVED
+    judged.detect(dump(judged.folder / "dump-37", history(), 37, 23))
+    assert judged.after(history(), (50, 36)) == PROVED
     (kept,) = judged.rows(COORDINATOR_RANGES)
     records = judged.rows(COORDINATOR_RECORDS)
     assert sorted(row["offset"] for row in records) == list(range(kept["from_offset"], kept["to_offset"]))
@@ -89,14 +90,14 @@ def test_with_a_dump_left_out_nothing_before_it_is_proved(judged: Judged) -> Non
 
 def test_an_unclean_election_in_between_voids_what_came_before(judged: Judged) -> None:
     log = history()
-    judged.after(log, (24, 2))
+    judged.archive(dump(judged.folder / "dump-24", log, 24, 2))
     # The new leader had lost what was written from minute 20 on, and wrote other records at these offsets.
     log.elected = (20, 1)
     assert judged.after(log, (50, 16))[NEVER] == UNPROVED[NEVER]
 
 
 def test_a_cluster_that_was_restored_gives_out_its_epochs_once_more(judged: Judged) -> None:
-    judged.after(history(), (24, 2))
+    judged.archive(dump(judged.folder / "dump-24", history(), 24, 2))
     restored = history()
     # From minute 20 on other records are at the same offsets, in the same leader epoch.
     restored.records = [record for record in restored.records if record[0] < 20]
@@ -108,7 +109,7 @@ def test_a_cluster_that_was_restored_gives_out_its_epochs_once_more(judged: Judg
 
 
 def test_an_archive_of_which_rows_were_removed_is_refused(judged: Judged) -> None:
-    judged.after(history(), (24, 2))
+    judged.archive(dump(judged.folder / "dump-24", history(), 24, 2))
     table = DeltaTable.forName(judged.spark, Root(str(judged.folder / "tables")).sql_name(COORDINATOR_RECORDS))
     (before,) = table.history(1).collect()
     table.delete("offset >= 20 AND offset < 40")
