@@ -23,7 +23,7 @@ VERSIONS = re.findall(r'Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_tex
 CONTAINERFILE = (ROOT / "Containerfile").read_text().replace("\\\n", " ")
 # What a command without its package says to install.
 NEEDED = {
-    **dict.fromkeys(("detect", "archive", "prune", "record"), "txnlog[spark]"),
+    **dict.fromkeys(("detect", "archive", "prune", "partition", "record"), "txnlog[spark]"),
     "verify": "txnlog[kafka]",
     "report": "txnlog[report]",
 }
@@ -105,6 +105,7 @@ def test_without_spark_each_command_works_or_says_in_a_line_what_to_install(
         "describe": [*of_tables, "--transactional-id", "checkout-7"],
         "describe-producers": [*of_tables, *of_partition],
         "explain": [*of_tables, *of_partition],
+        "partition": [SHOP, *of_partition],
         "record": [SHOP, *of_partition, "--offset", "0"],
         "timeline": [*of_tables, "--transactional-id", "checkout-7"],
         "report": [*of_tables, "--html", "report.html"],

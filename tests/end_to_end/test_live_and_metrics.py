@@ -144,6 +144,7 @@ NEEDS = {
     "describe": ["--transactional-id", "t"],
     "describe-producers": ["--topic", "t", "--partition", "0"],
     "explain": ["--topic", "t", "--partition", "0"],
+    "partition": ["data/samples/shop", "--topic", "orders", "--partition", "0"],
     "record": ["data/samples/shop", "--topic", "orders", "--partition", "0", "--offset", "0"],
     "report": ["--html", "report.html"],
     "timeline": ["--transactional-id", "t"],

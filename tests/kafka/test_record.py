@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cluster import Cluster
@@ -18,7 +20,9 @@ from tests.kafka.trials import RELEASES
 from txnlog.dump.inventory import inventory
 from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome
+from txnlog.sources.partition_transactions import transactions
 from txnlog.sources.record_outcome import record_outcomes
+from txnlog.sources.record_search import Batch
 
 pytestmark = pytest.mark.kafka
 # What the cleaner may take: it does, and at once.
@@ -168,3 +172,41 @@ def test_a_consumer_gets_what_is_said_to_be_committed_and_nothing_else(read: Rea
         assert {*of.values()} <= {*Outcome} - {Outcome.OPEN, Outcome.BEFORE_START, Outcome.BEYOND_END}
     _, (copy,) = record_outcomes(dump, place, stops_at)
     assert copy.outcome is Outcome.OPEN
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_the_transactions_of_the_log_have_what_a_consumer_gets(read: Read, place: Place) -> None:
+    got, stops_at = read.consumed[place]
+    dump = inventory(read.dump)
+    (copy,) = transactions(dump, place)
+    rows = [row for some in copy.rows for row in some.to_pylist()]
+    assert {row["outcome"] for row in rows} >= {"COMMIT", "ABORT", "OPEN"}
+    records, plain = Counter[str](), 0
+    for offset in range(stops_at):
+        _, (one,) = record_outcomes(dump, place, offset)
+        plain += one.outcome is Outcome.NOT_TRANSACTIONAL and offset in got
+        if one.outcome in (Outcome.COMMITTED, Outcome.ABORTED, Outcome.UNKNOWN) and one.batch is not None:
+            told = outcome_in(rows, one.batch)
+            assert {"COMMIT": Outcome.COMMITTED, "ABORT": Outcome.ABORTED}.get(told, Outcome.UNKNOWN) == one.outcome
+            records[told] += 1
+    if place.topic == "orders":
+        # What no test of ours has counted.
+        assert sum(
+            row["records"] or 0 for row in rows if row["outcome"] == "COMMIT" and row["last_offset"] < stops_at
+        ) == (len(got) - plain)
+        assert all(row["is_whole"] for row in rows)
+    assert records["COMMIT"] <= len(got) - plain
+    assert next(row["first_offset"] for row in rows if row["outcome"] == "OPEN") == stops_at
+
+
+def outcome_in(rows: list[dict[str, Any]], batch: Batch) -> str:
+    """What the rows say of a batch."""
+    (row,) = (
+        row
+        for row in rows
+        if row["producer_id"] == batch.producer_id
+        and row["first_offset"] is not None
+        and row["first_offset"] <= batch.base_offset <= row["last_offset"]
+    )
+    is_proved = row["outcome_from"] is not None and row["outcome_from"] <= batch.base_offset
+    return str(row["outcome"]) if is_proved else "UNKNOWN"

@@ -120,6 +120,7 @@ NEEDS = {
     "describe": ["--transactional-id", "t"],
     "describe-producers": ["--topic", "t", "--partition", "0"],
     "explain": ["--transactional-id", "t"],
+    "partition": [".", "--topic", "t", "--partition", "0"],
     "record": [".", "--topic", "t", "--partition", "0", "--offset", "0"],
     "report": ["--html", "report.html"],
     "timeline": ["--transactional-id", "t"],

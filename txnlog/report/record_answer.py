@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from txnlog.report.table_rows import answer, rows_if_there, text_literal
+from txnlog.report.recorded import OfProducer, recorded
+from txnlog.report.table_rows import rows_if_there, text_literal
 from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_search import Batch
 from txnlog.sources.together import together
-from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
-from txnlog.times import epoch_ms
+from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, Root
 
 Row = dict[str, Any]
 
@@ -73,7 +73,9 @@ def _known(root: Root, found: RecordAnswer) -> Known:
     known = known._replace(transactional_ids=[row["transactional_id"] for row in ids])
     if marker is None or marker.marker is None:
         return known
-    return _with_transaction(known, _recorded(root, of_id, found.place), marker)
+    transactions = OfProducer(recorded(root, of_id, found.place))
+    transaction, by = transactions.of_marker(marker.producer_epoch, marker.max_timestamp, marker.marker)
+    return known._replace(transaction=transaction, matched_by=by)
 
 
 def _open_before(root: Root, of_cluster: str, place: Place, batch: Batch) -> list[Row]:
@@ -89,27 +91,3 @@ def _with_open(known: Known, found: Sequence[Row], batch: Batch) -> Known:
     if not found:
         return known
     return known._replace(open_transaction=own, stops_at=found[0]["start_offset"], as_of=found[0]["as_of"])
-
-
-def _recorded(root: Root, of_id: str, place: Place) -> list[Row]:
-    """The transactions of a producer id that listed a partition."""
-    listed = f"place['topic'] = {text_literal(place.topic)} AND place['partition'] = {place.partition}"
-    query = f"SELECT * FROM (SELECT *, unnest(partitions) AS place FROM found WHERE {of_id}) WHERE {listed}"
-    return answer(root, query, found=TRANSACTIONS)
-
-
-def _with_transaction(known: Known, recorded: Sequence[Row], marker: Batch) -> Known:
-    """With the one transaction that the marker can be of: by the epoch where each has its own, else by the time."""
-    fitting = [row for row in recorded if row["outcome"] == marker.marker and row["end_epoch"] == marker.producer_epoch]
-    if len(fitting) == 1 and fitting[0]["client_transaction_version"] == 2:
-        return known._replace(transaction=fitting[0], matched_by="EPOCH")
-    at_that_time = [row for row in fitting if _is_between(row, marker.max_timestamp)]
-    if len(at_that_time) == 1:
-        return known._replace(transaction=at_that_time[0], matched_by="TIME")
-    return known
-
-
-def _is_between(row: Row, marker_ms: int) -> bool:
-    """Whether a marker of that time lies between the decision and the Complete* record."""
-    decided, completed = row["decided_at"], row["completed_at"]
-    return None not in (decided, completed) and epoch_ms(decided) <= marker_ms <= epoch_ms(completed)

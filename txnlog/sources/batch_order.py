@@ -58,9 +58,22 @@ class BatchOrder:
         is_cleaned = read_to == (file.file, int(batches.position[at]))
         return Gap(start, int(batches.base_offset[at]), is_cleaned)
 
+    def missing(self, file: DumpFile, batches: Batches) -> tuple[Numbers, Numbers]:
+        """Before which of the batches something is missing, and before which of them that `is_cleaned`."""
+        is_after = batches.position[1:] == batches.position[:-1] + batches.size_in_bytes[:-1]
+        is_cleaned = np.append([self._read_to == (file.file, int(batches.position[0]))], is_after)
+        is_missing = (batches.base_offset > self.expected(batches)) & ~(is_cleaned & wrappers(batches))
+        return is_missing, is_missing & is_cleaned
+
     def passed(self, file: DumpFile, batches: Batches) -> None:
         """The batches that follow in a file have been added."""
         self.is_in_order &= bool((batches.base_offset >= self.expected(batches)).all())
         self.leader_epoch = max(self.leader_epoch, int(batches.leader_epoch.max()))
         self.end = int(batches.last_offset[-1]) + 1
         self._read_to = (file.file, int(batches.position[-1] + batches.size_in_bytes[-1]))
+
+
+def wrappers(batches: Batches) -> Numbers:
+    """Which are compressed messages of magic 0 or 1: their offset is that of the last message in them."""
+    is_one: Numbers = (batches.records < 0) & (batches.producer_id == -1) & (batches.leader_epoch == -1)
+    return is_one

@@ -138,7 +138,7 @@ def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
     if not len(events):
         return events, events, events
     # Stable: the batches of one producer id stay in their order.
-    events = events[_order(batches.producer_id[events])]
+    events = events[order_of(batches.producer_id[events])]
     starts = starts_of(batches.producer_id[events])
     place = np.arange(len(events))
     marker = batches.marker[events]
@@ -152,7 +152,7 @@ def _events(batches: Batches) -> tuple[Numbers, Numbers, Numbers]:
 
 def _shown(batches: Batches, chosen: Numbers) -> dict[str, Numbers]:
     """What the chosen batches show of each of their producer ids."""
-    chosen = chosen[_order(batches.producer_id[chosen])]
+    chosen = chosen[order_of(batches.producer_id[chosen])]
     ids, epochs = batches.producer_id[chosen], batches.producer_epoch[chosen]
     starts = starts_of(ids)
     last = np.append(starts[1:], len(chosen))[: len(starts)] - 1
@@ -175,7 +175,7 @@ def _reduced(by: np.ufunc, column: Numbers, starts: Numbers) -> Numbers:
     return reduced
 
 
-def _order(ids: Numbers) -> Numbers:
+def order_of(ids: Numbers) -> Numbers:
     """What puts numbers in order, equal ones in the order in which they stand."""
     if not len(ids):
         return np.zeros(0, np.intp)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
+from txnlog.errors import OptionError
 from txnlog.format.batch import NOTHING_FOLLOWS
-from txnlog.format.checkpoint import HIGH_WATERMARKS
+from txnlog.format.checkpoint import HIGH_WATERMARKS, LOG_STARTS
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.batch_order import BatchOrder
 from txnlog.sources.files import SegmentReading
@@ -29,6 +30,25 @@ class Place(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+class LogCopy(NamedTuple):
+    """The files of one copy, and its log start offset and high watermark by checkpoints, 0 if these do not say."""
+
+    files: list[DumpFile]
+    place: Place
+    log_start: int
+    high_watermark: int
+
+    @property
+    def log_dir(self) -> str:
+        """The log directory that was copied, relative to the dump."""
+        return self.files[0].log_dir
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is what `kafka-dump-log.sh` printed, of this log and perhaps of others."""
+        return self.files[0].is_text
+
+
 class Damage(NamedTuple):
     """What may hide batches below an offset."""
 
@@ -36,55 +56,70 @@ class Damage(NamedTuple):
     problem: str
 
 
-def copies_of(dump: Inventory, place: Place, cluster: str | None) -> list[list[DumpFile]]:
-    """The files of each copy. Which logs a text has is not known before it is read."""
+def copies_of(dump: Inventory, place: Place, cluster: str | None) -> list[LogCopy]:
+    """The copies of a log. Which logs a text has is not known before it is read."""
     copies: dict[tuple[str, str, bool], list[DumpFile]] = {}
     for file in dump.files:
         is_of_it = file.skipped is None if file.is_text else (file.topic, file.partition) == place
         if is_of_it and cluster in (None, file.cluster):
             copies.setdefault((file.cluster, file.log_dir, file.is_text), []).append(file)
-    return list(copies.values())
+    return [
+        LogCopy(
+            files, place, *(_checkpointed_at(dump, files[0], place, name) for name in (LOG_STARTS, HIGH_WATERMARKS))
+        )
+        for files in copies.values()
+    ]
 
 
-def checkpointed_at(dump: Inventory, copy: DumpFile, place: Place, name: str) -> int | None:
-    """The offset of a partition by a checkpoint of the copy's log directory."""
+def only_cluster_of(place: Place, found: Iterable[str], cluster: str | None) -> str:
+    """The only cluster among those of which a log of that name was found; `OptionError` if there is not one."""
+    names = sorted(set(found))
+    if not names:
+        named = "" if cluster is None else f" of cluster {cluster}"
+        raise OptionError(f"the dump has no log of {place}{named}: `txnlog check` prints what it has")
+    if len(names) > 1:
+        raise OptionError(f"the dump has {place} of several clusters: add --cluster, one of {', '.join(names)}")
+    return names[0]
+
+
+def _checkpointed_at(dump: Inventory, copy: DumpFile, place: Place, name: str) -> int:
     for file in dump.files:
         is_it = file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(name) and not file.skipped
         if is_it and file.log_dir == copy.log_dir:
-            return checkpointed(file).get(place)
-    return None
+            return checkpointed(file).get(place, 0)
+    return 0
 
 
 def batches_of_segments(
     segments: list[DumpFile], order: BatchOrder, damage: list[Damage]
 ) -> Iterator[tuple[DumpFile, Batches]]:
     """The batches of segments; whoever takes them adds them to `order`. What could not be read is added to `damage`."""
-    for file in segments:
+    ends = [*map(base_of, segments[1:]), NOTHING_FOLLOWS]
+    for file, end in zip(segments, ends, strict=False):
         order.begin(file, base_of(file))
         reading = SegmentReading(file)
         for run, found in reading.runs():
             yield file, batches_of_run(run, found, file.topic in WRITTEN_BY_BROKERS)
         if reading.row["damaged_to"]:
-            damage.append(Damage(reading.row["damaged_to"], f"{file.file}: {reading.row['problem']}"))
+            damage.append(Damage(min(end, reading.row["damaged_to"]), f"{file.file}: {reading.row['problem']}"))
         if file.bytes_missing:
-            problem = f"{file.file}: listing.tsv has {file.bytes_missing} more bytes of the log"
-            damage.append(Damage(NOTHING_FOLLOWS, problem))
+            damage.append(Damage(end, f"{file.file}: listing.tsv has {file.bytes_missing} more bytes of the log"))
 
 
-def lacks_end(dump: Inventory, files: list[DumpFile], place: Place, order: BatchOrder) -> Damage | None:
+def lacks_end(copy: LogCopy, order: BatchOrder) -> Damage | None:
     """What a copy lacks that was read to its end, where another file names a later offset of its log."""
-    high_watermark = checkpointed_at(dump, files[0], place, HIGH_WATERMARKS) or 0
-    known_to = max([*map(base_of, files), high_watermark])
+    known_to = max([*map(base_of, copy.files), copy.high_watermark])
     if known_to <= order.end:
         return None
     return Damage(known_to, f"the copy ends at offset {order.end}, but its log reached offset {known_to}")
 
 
 def batches_of_texts(
-    texts: list[DumpFile], place: Place, order: BatchOrder, damage: list[Damage], cut: list[str]
+    copy: LogCopy, order: BatchOrder, damage: list[Damage], cut: list[str]
 ) -> Iterator[tuple[DumpFile, Batches]]:
     """As `batches_of_segments`, of what was printed of a log. `cut`: why texts without it end before they are whole."""
-    for text in _in_order(texts, place, cut):
+    place = copy.place
+    for text in _in_order(copy.files, place, cut):
         reading, name = TextReading(text), ""
         for printed, found in reading.found():
             if (printed.topic, printed.partition) != place or not isinstance(found, Printed):

@@ -21,7 +21,7 @@ from txnlog.sources.small_files import small_file
 
 COMMIT, ABORT = ControlType.COMMIT.name, ControlType.ABORT.name
 # Why the control batch that ended a transaction does not tell how.
-_UNCLEAR = {
+UNCLEAR = {
     NOT_PRINTED: "the output does not say what the marker is: print it with --deep-iteration",
     None: "the control batch that ended its transaction is empty or cannot be read",
 }
@@ -137,7 +137,7 @@ def _of_transaction(search: Search, damage: Sequence[str], aborted: Aborted | No
     if search.ended_by is None:
         return Outcome.OPEN, f"no marker follows up to the end of the copy, offset {search.end}"
     if marker not in (COMMIT, ABORT):
-        return Outcome.UNKNOWN, _UNCLEAR[marker]
+        return Outcome.UNKNOWN, UNCLEAR[marker]
     outcome = Outcome.COMMITTED if marker == COMMIT else Outcome.ABORTED
     return outcome, f"the next marker of its producer id is {marker}"
 

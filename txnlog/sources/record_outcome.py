@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
-from txnlog.errors import OptionError
 from txnlog.format.checkpoint import LOG_STARTS
 from txnlog.sources.log_copy import (
     Damage,
+    LogCopy,
     Place,
     batches_of_segments,
     batches_of_texts,
-    checkpointed_at,
     copies_of,
     lacks_end,
+    only_cluster_of,
 )
 from txnlog.sources.logs import base_of, segments_of
 from txnlog.sources.outcome import Outcome, RecordOutcome, judged
@@ -28,29 +28,24 @@ def record_outcomes(
     `OptionError` where no copy has the partition, or several clusters have.
     """
     found: dict[str, list[RecordOutcome]] = {}
-    for files in copies_of(dump, place, cluster):
-        outcome = (_of_text if files[0].is_text else _of_segments)(dump, files, place, offset)
+    for copy in copies_of(dump, place, cluster):
+        outcome = (_of_text if copy.is_text else _of_segments)(copy, offset)
         if outcome is not None:
-            start = checkpointed_at(dump, files[0], place, LOG_STARTS)
-            found.setdefault(files[0].cluster, []).append(_not_below(outcome, offset, start))
-    if not found:
-        named = "" if cluster is None else f" of cluster {cluster}"
-        raise OptionError(f"the dump has no log of {place}{named}: `txnlog check` prints what it has")
-    if len(found) > 1:
-        names = ", ".join(sorted(found))
-        raise OptionError(f"the dump has {place} of several clusters: add --cluster, one of {names}")
-    return next(iter(found.items()))
+            found.setdefault(copy.files[0].cluster, []).append(_not_below(outcome, offset, copy.log_start))
+    name = only_cluster_of(place, found, cluster)
+    return name, found[name]
 
 
-def _not_below(found: RecordOutcome, offset: int, start: int | None) -> RecordOutcome:
+def _not_below(found: RecordOutcome, offset: int, start: int) -> RecordOutcome:
     """Below the log start offset no consumer reads, whatever is still in the segments."""
-    if start is None or offset >= start:
+    if offset >= start:
         return found
     reason = f"the log starts at offset {start}, by {LOG_STARTS}"
     return found._replace(outcome=Outcome.BEFORE_START, reason=reason, is_below_log_start=True)
 
 
-def _of_segments(dump: Inventory, files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
+def _of_segments(copy: LogCopy, offset: int) -> RecordOutcome | None:
+    files = copy.files
     segments = segments_of(files)
     hidden = [file for file in files if file.kind is FileKind.SEGMENT and file.skipped]
     if not segments and not hidden:
@@ -62,8 +57,9 @@ def _of_segments(dump: Inventory, files: list[DumpFile], place: Place, offset: i
         search.add(file, batches)
         if search.is_done:
             return judged(files, search, [*said, *_above(damage, offset)])
-    lacking = lacks_end(dump, files, place, search)
-    return judged(files, search, [*said, *_above([*damage, *filter(None, [lacking])], offset)])
+    damage += filter(None, [lacks_end(copy, search)])
+    # Damage between batches hides none, unless it takes offsets, which the search sees as a gap.
+    return judged(files, search, [*said, *_above(damage, offset if search.batch is None else search.end)])
 
 
 def _above(damage: list[Damage], offset: int) -> list[str]:
@@ -76,9 +72,9 @@ def _said_of(hidden: list[DumpFile], first: list[DumpFile], offset: int) -> list
     return [f"{file.file}: {file.skipped}" for file in hidden if offset < start or base_of(file) >= start]
 
 
-def _of_text(_: Inventory, files: list[DumpFile], place: Place, offset: int) -> RecordOutcome | None:
-    search, damage, cut = Search(offset), list[Damage](), list[str]()
-    for printed, batches in batches_of_texts(files, place, search, damage, cut):
+def _of_text(copy: LogCopy, offset: int) -> RecordOutcome | None:
+    files, search, damage, cut = copy.files, Search(offset), list[Damage](), list[str]()
+    for printed, batches in batches_of_texts(copy, search, damage, cut):
         search.add(printed, batches)
     hidden = _above(damage, offset)
     if search.start is None and not hidden:

@@ -9,7 +9,7 @@ import numpy as np
 
 from txnlog.dump.dump_file import DumpFile
 from txnlog.sources.batch_columns import MARKER_TYPES
-from txnlog.sources.batch_order import BatchOrder, Gap
+from txnlog.sources.batch_order import BatchOrder, Gap, wrappers
 from txnlog.sources.groups import NO_MARKER, Batches
 
 _NUMBERS = (
@@ -90,7 +90,7 @@ class Search(BatchOrder):
             return 0
         at = int(reached[0])
         gap = self.gap(file, batches, at)
-        if _is_wrapper(batches, at) and gap.is_cleaned:
+        if wrappers(batches)[at] and gap.is_cleaned:
             self.batch = Batch.of(file, batches, at)._replace(base_offset=gap.start)
         elif batches.base_offset[at] > self.offset:
             self.around = gap
@@ -101,17 +101,12 @@ class Search(BatchOrder):
     def _follow(self, file: DumpFile, batches: Batches, start: int) -> None:
         """Look for the marker among the batches from an index on."""
         assert self.batch is not None
-        is_after_gap = batches.base_offset > self.expected(batches)
+        is_missing, _ = self.missing(file, batches)
         is_of_it = batches.is_control[start:] & (batches.producer_id[start:] == self.batch.producer_id)
         found = np.flatnonzero(is_of_it)
-        stop = start + int(found[0]) + 1 if len(found) else len(is_after_gap)
-        for at in (start + np.flatnonzero(is_after_gap[start:stop])).tolist():
+        stop = start + int(found[0]) + 1 if len(found) else len(is_missing)
+        for at in (start + np.flatnonzero(is_missing[start:stop])).tolist():
             gap = self.gap(file, batches, at)
             self.gaps.setdefault(gap.is_cleaned, gap)
         if len(found):
             self.ended_by = Batch.of(file, batches, stop - 1)
-
-
-def _is_wrapper(batches: Batches, at: int) -> bool:
-    """Whether it is a compressed message of magic 0 or 1: its offset is that of the last message in it."""
-    return bool(batches.records[at] < 0 and batches.producer_id[at] == -1 and batches.leader_epoch[at] == -1)

@@ -1,0 +1,109 @@
+"""Whose the transactions of a partition are, by the tables, and what is odd about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from txnlog.report.recorded import Match, OfProducer, recorded
+from txnlog.report.table_rows import rows_if_there, text_literal
+from txnlog.sources.log_copy import Place
+from txnlog.tables.layout import TRANSACTIONAL_IDS, Root
+from txnlog.times import epoch_ms
+
+Row = dict[str, Any]
+# What `Recorded` adds to the columns of `PartitionTransactionRow`: its row of `transactions`, and how that was found.
+OF_TRANSACTION = ("start_timestamp", "decided_at", "completed_at")
+ADDED = ("duration_ms", "transactional_ids", "matched_by", "recorded_outcome", *OF_TRANSACTION, "findings")
+# Data that was written after the end of its own transaction, and counts as a part of the next one.
+LATE_WRITE = "LATE_WRITE"
+# The transaction wrote nothing here, or this is the second marker of the one before.
+MARKER_WITHOUT_DATA = "MARKER_WITHOUT_DATA"
+# The coordinator decided otherwise: other partitions may have the other outcome.
+TORN_OUTCOME = "TORN_OUTCOME"
+FINDINGS = (LATE_WRITE, MARKER_WITHOUT_DATA, TORN_OUTCOME)
+ENDED = ("COMMIT", "ABORT")
+# So far the clocks of a coordinator and of a leader may be apart; a finding is to be right where they are.
+CLOCK_SKEW_MS = 60_000
+_NONE = OfProducer(())
+
+
+class Recorded:
+    """What the tables at `root`, if any, know of the transactions of a partition."""
+
+    def __init__(self, root: Root | None, cluster: str, place: Place, skew_ms: int = CLOCK_SKEW_MS) -> None:
+        self._root, self._cluster, self._place, self._skew_ms = root, cluster, place, skew_ms
+
+    def producer_ids(self, transactional_id: str) -> frozenset[int]:
+        """The producer ids that a transactional id is known to have had."""
+        assert self._root is not None
+        where = f"{self._of_cluster} AND transactional_id = {text_literal(transactional_id)}"
+        return frozenset(row["producer_id"] for row in rows_if_there(self._root, TRANSACTIONAL_IDS, where))
+
+    def joined(self, rows: list[Row]) -> list[Row]:
+        """Some rows with `ADDED`."""
+        names, transactions = self._known(sorted({row["producer_id"] for row in rows}))
+        return [self._with_added(row, names, transactions.get(row["producer_id"], _NONE)) for row in rows]
+
+    @property
+    def _of_cluster(self) -> str:
+        return f"cluster = {text_literal(self._cluster)}"
+
+    def _known(self, ids: list[int]) -> tuple[dict[int, list[str]], dict[int, OfProducer]]:
+        """The transactional ids and the transactions of some producer ids."""
+        if self._root is None or not ids:
+            return {}, {}
+        where = f"{self._of_cluster} AND producer_id IN ({', '.join(map(str, ids))})"
+        names: dict[int, list[str]] = {}
+        for row in rows_if_there(self._root, TRANSACTIONAL_IDS, where, "transactional_id"):
+            names.setdefault(row["producer_id"], []).append(row["transactional_id"])
+        transactions: dict[int, list[Row]] = {}
+        for row in recorded(self._root, where, self._place):
+            transactions.setdefault(row["producer_id"], []).append(row)
+        return names, {producer_id: OfProducer(of_id) for producer_id, of_id in transactions.items()}
+
+    def _with_added(self, row: Row, names: dict[int, list[str]], transactions: OfProducer) -> Row:
+        found, by = self._transaction(row, transactions)
+        times = {name: None if found is None else found[name] for name in OF_TRANSACTION}
+        known = None if found is None else found["outcome"]
+        added = {
+            "duration_ms": _difference(row["marker_timestamp"], row["first_timestamp"]),
+            "transactional_ids": names.get(row["producer_id"], []),
+            "matched_by": by,
+            "recorded_outcome": known,
+            **times,
+            "findings": [*self._findings(row, found)],
+        }
+        return row | added
+
+    def _transaction(self, row: Row, transactions: OfProducer) -> Match:
+        """The transaction that the marker of a row ended."""
+        epoch, time = row["marker_epoch"], row["marker_timestamp"]
+        if epoch is None or time is None or row["outcome"] not in ENDED:
+            return None, None
+        found, by = transactions.of_marker(epoch, time, row["outcome"])
+        # Another outcome is told only where no other transaction can be meant, if clocks were apart.
+        return (found, by) if found is not None else transactions.of_marker(epoch, time, None, self._skew_ms)
+
+    def _findings(self, row: Row, transaction: Row | None) -> Iterator[str]:
+        if self._is_late(row, transaction):
+            yield LATE_WRITE
+        if row["first_offset"] is None and row["is_whole"]:
+            yield MARKER_WITHOUT_DATA
+        if transaction is not None and transaction["outcome"] in ENDED and transaction["outcome"] != row["outcome"]:
+            yield TORN_OUTCOME
+
+    def _is_late(self, row: Row, transaction: Row | None) -> bool:
+        """Whether data is of an epoch that had ended, or from before the coordinator had the partition."""
+        lowest, ended, written = (
+            row[name] for name in ("lowest_producer_epoch", "previous_marker_epoch", "first_timestamp")
+        )
+        if lowest is not None and ended is not None and lowest < ended:
+            return True
+        if transaction is None or written is None or not row["is_log_append_time"]:
+            return False
+        return bool(written + self._skew_ms < epoch_ms(transaction["place"]["listed_at"]))
+
+
+def _difference(end: int | None, start: int | None) -> int | None:
+    return None if end is None or start is None else end - start
