@@ -24,7 +24,8 @@ for name, value in SMALL_PLANS.items():
 spark = builder.getOrCreate()
 readers = (
     reading.batches, reading.transaction_states, reading.producer_snapshots,
-    reading.aborted_transactions, reading.checkpoints, reading.dump_files, reading.evidence,
+    reading.aborted_transactions, reading.partition_transactions, reading.checkpoints, reading.dump_files,
+    reading.evidence,
 )  # fmt: skip
 counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
 options = detect_options({"dump": dump, "tables": "unused"})

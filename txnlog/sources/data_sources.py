@@ -6,6 +6,8 @@ They yield Arrow batches, list the dump on the driver and read it on the executo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +21,10 @@ from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.dump_source import DumpSource, Readable, parts_of
 from txnlog.sources.evidence_rows import EvidenceRow
 from txnlog.sources.files import dump_file_rows
+from txnlog.sources.log_copy import LogCopy, all_copies, printed_copies
 from txnlog.sources.log_evidence import evidence
 from txnlog.sources.logs import LogFiles, logs
+from txnlog.sources.partition_transactions import rows_of_copy
 from txnlog.sources.rows import (
     AbortedTransactionRow,
     BatchRow,
@@ -33,6 +37,7 @@ from txnlog.sources.segments import Level, segment_batches
 from txnlog.sources.small_files import entry_rows
 from txnlog.sources.text import text_batches, text_states
 from txnlog.sources.text_entries import text_aborted, text_snapshots
+from txnlog.sources.transaction_rows import PartitionTransactionRow
 
 
 class BatchesSource(DumpSource):
@@ -126,6 +131,24 @@ class CheckpointsSource(DumpSource):
                 yield from entry_rows(file)
 
 
+class PartitionTransactionsSource(DumpSource):
+    """`txnlog_partition_transactions`: rows of `PartitionTransactionRow`, by each copy of each log.
+
+    A task reads whole logs. A text is read once for each log that it has.
+    """
+
+    short_name, row = "txnlog_partition_transactions", PartitionTransactionRow
+
+    def readable(self) -> Sequence[Readable]:
+        listed = self.inventory()
+        copies = chain(all_copies(listed), printed_copies(listed))
+        return [copy for copy in copies if self.is_wanted(replace(copy.files[0], **copy.place._asdict()))]
+
+    def rows(self, copies: list[LogCopy]) -> Iterator[pa.RecordBatch]:
+        for copy in copies:
+            yield from rows_of_copy(copy)
+
+
 class DumpFilesSource(DumpSource):
     """`txnlog_dump_files`: rows of `DumpFileRow`, one for each file whatever it is."""
 
@@ -165,6 +188,7 @@ SOURCES = (
     ProducerSnapshotsSource,
     AbortedTransactionsSource,
     CheckpointsSource,
+    PartitionTransactionsSource,
     DumpFilesSource,
     EvidenceSource,
 )

@@ -48,12 +48,43 @@ class LogCopy(NamedTuple):
         """Whether it is what `kafka-dump-log.sh` printed, of this log and perhaps of others."""
         return self.files[0].is_text
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes are read."""
+        return sum(file.size for file in self.files if file.is_text or file.kind is FileKind.SEGMENT)
+
 
 class Damage(NamedTuple):
     """What may hide batches below an offset."""
 
     to: int
     problem: str
+
+
+class Checkpoints:
+    """The offset checkpoints of log directories, each read once, when something of it is asked."""
+
+    def __init__(self, files: Iterable[DumpFile]) -> None:
+        self._files = {
+            (file.log_dir, file.file.rpartition("/")[2]): file
+            for file in files
+            if file.kind is FileKind.OFFSET_CHECKPOINT and not file.skipped
+        }
+        self._read: dict[str, dict[tuple[str, int], int]] = {}
+
+    def copy(self, files: list[DumpFile], place: Place) -> LogCopy:
+        """The copy of a log with these files."""
+        return LogCopy(
+            files, place, *(self._offset(files[0].log_dir, name, place) for name in (LOG_STARTS, HIGH_WATERMARKS))
+        )
+
+    def _offset(self, log_dir: str, name: str, place: Place) -> int:
+        file = self._files.get((log_dir, name))
+        if file is None:
+            return 0
+        if file.file not in self._read:
+            self._read[file.file] = checkpointed(file)
+        return self._read[file.file].get(place, 0)
 
 
 def copies_of(dump: Inventory, place: Place, cluster: str | None) -> list[LogCopy]:
@@ -63,12 +94,38 @@ def copies_of(dump: Inventory, place: Place, cluster: str | None) -> list[LogCop
         is_of_it = file.skipped is None if file.is_text else (file.topic, file.partition) == place
         if is_of_it and cluster in (None, file.cluster):
             copies.setdefault((file.cluster, file.log_dir, file.is_text), []).append(file)
-    return [
-        LogCopy(
-            files, place, *(_checkpointed_at(dump, files[0], place, name) for name in (LOG_STARTS, HIGH_WATERMARKS))
-        )
-        for files in copies.values()
-    ]
+    checkpoints = Checkpoints(dump.files)
+    return [checkpoints.copy(files, place) for files in copies.values()]
+
+
+def all_copies(dump: Inventory) -> Iterator[LogCopy]:
+    """The copies of all logs that have segments, the files of each together."""
+    copies: dict[tuple[str, Place], list[DumpFile]] = {}
+    for file in dump.files:
+        if file.topic is not None and not file.is_text:
+            copies.setdefault((file.log_dir, Place(file.topic, file.partition or 0)), []).append(file)
+    checkpoints = Checkpoints(dump.files)
+    for (_, place), files in copies.items():
+        if any(file.kind is FileKind.SEGMENT for file in files):
+            yield checkpoints.copy(files, place)
+
+
+def printed_copies(dump: Inventory) -> Iterator[LogCopy]:
+    """The copies of all logs that `kafka-dump-log.sh` printed; each text is read for its headings."""
+    texts: dict[tuple[str, str], list[DumpFile]] = {}
+    for file in dump.files:
+        if file.is_text and file.skipped is None:
+            texts.setdefault((file.cluster, file.log_dir), []).append(file)
+    checkpoints = Checkpoints(dump.files)
+    for files in texts.values():
+        places: set[Place] = set()
+        for text in files:
+            for printed, _ in printed_files(text):
+                if printed.kind is FileKind.SEGMENT and printed.topic is not None:
+                    places.add(Place(printed.topic, printed.partition or 0))
+        for place in sorted(places):
+            # Any of them may be cut before a section of this log.
+            yield checkpoints.copy(files, place)
 
 
 def only_cluster_of(place: Place, found: Iterable[str], cluster: str | None) -> str:
@@ -80,14 +137,6 @@ def only_cluster_of(place: Place, found: Iterable[str], cluster: str | None) -> 
     if len(names) > 1:
         raise OptionError(f"the dump has {place} of several clusters: add --cluster, one of {', '.join(names)}")
     return names[0]
-
-
-def _checkpointed_at(dump: Inventory, copy: DumpFile, place: Place, name: str) -> int:
-    for file in dump.files:
-        is_it = file.kind is FileKind.OFFSET_CHECKPOINT and file.file.endswith(name) and not file.skipped
-        if is_it and file.log_dir == copy.log_dir:
-            return checkpointed(file).get(place, 0)
-    return 0
 
 
 def batches_of_segments(

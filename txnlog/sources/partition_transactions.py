@@ -66,6 +66,13 @@ def transactions(
     return found
 
 
+def rows_of_copy(copy: LogCopy) -> Iterator[pa.RecordBatch]:
+    """The transactions by one copy, as rows of `PartitionTransactionRow`."""
+    found = _printed(copy) if copy.is_text else _read(copy)
+    if found is not None:
+        yield from found.rows
+
+
 def _how_far(copy: LogCopy) -> tuple[int, int, int]:
     """How far a copy goes by its files, which are not read for this but for the small ones."""
     epochs = (small_file(file).columns for file in copy.files if file.kind is FileKind.LEADER_EPOCH_CHECKPOINT)

@@ -25,6 +25,7 @@ from txnlog.sources.data_sources import (
     CheckpointsSource,
     DumpFilesSource,
     EvidenceSource,
+    PartitionTransactionsSource,
     ProducerSnapshotsSource,
     TransactionStatesSource,
 )
@@ -67,6 +68,14 @@ def producer_snapshots(spark: SparkSession, dump: Dump, **options: Option) -> Da
 def aborted_transactions(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
     """One row per entry of a `.txnindex` file (`AbortedTransactionRow`)."""
     return _frame(spark, AbortedTransactionsSource, dump, options)
+
+
+def partition_transactions(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:
+    """One row per transaction, ended or open, in each copy of each partition (`PartitionTransactionRow`).
+
+    All of every log is read; choose with `partitions`. A task reads whole logs, and a text once for each log in it.
+    """
+    return _frame(spark, PartitionTransactionsSource, dump, options)
 
 
 def checkpoints(spark: SparkSession, dump: Dump, **options: Option) -> DataFrame:

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from tests.kafka.generated_logs import LOGS, log_of
 from tests.unit.sources.test_record_outcome import PARTLY_CLEANED, TEXTS, emptied, emptied_marker, listed
 from tests.writer import ABORT, NOW, batch, checkpoint, data, marker, put, record, segment
 from txnlog.dump.inventory import inventory
+from txnlog.sources import reading
 from txnlog.sources.batch_columns import batches_of_run
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.groups import Batches
@@ -271,3 +273,35 @@ def test_printed_output_with_a_forged_line_tells_nothing(tmp_path: Path) -> None
     found = rows(tmp_path)
     assert {row["outcome"] for row in found} == {"UNKNOWN"}
     assert all("forged by a payload" in row["reason"] for row in found)
+
+
+def test_a_frame_has_the_rows_of_each_copy(spark: SparkSession, tmp_path: Path) -> None:
+    segment(tmp_path / "broker-1", "orders-0", data(0) + marker(1))
+    segment(tmp_path / "broker-2", "orders-0", data(0))
+    segment(tmp_path / "broker-2", "orders-1", data(0, 1001))
+    text = (TEXTS / "4.3.0/deep.txt").read_text()
+    heading, _, lines = text.partition("\n")
+    payments = heading.replace("orders-0", "payments-3")
+    assert payments != heading
+    put(tmp_path / "broker-3/x.txt", f"{text}{payments}\n{lines}")
+    read = reading.partition_transactions(spark, str(tmp_path))
+    told = {
+        (row["log_dir"], row["topic"], row["partition"], row["producer_id"], row["marker_offset"], row["outcome"])
+        for row in read.collect()
+    }
+    assert {row for row in told if row[0] != "broker-3"} == {
+        ("broker-1", "orders", 0, 1000, 1, "COMMIT"),
+        ("broker-2", "orders", 0, 1000, None, "OPEN"),
+        ("broker-2", "orders", 1, 1001, None, "OPEN"),
+    }
+    of_orders, of_payments = (
+        {row[3:] for row in told if row[:3] == ("broker-3", *place)} for place in (("orders", 0), ("payments", 3))
+    )
+    assert len(of_orders) > 2
+    assert of_orders == of_payments
+    chosen = reading.partition_transactions(spark, str(tmp_path), partitions="orders-1, payments-*")
+    assert {(row["topic"], row["partition"]) for row in chosen.collect()} == {("orders", 1), ("payments", 3)}
+    reading.register(spark)
+    loaded = spark.read.format("txnlog_partition_transactions").option("path", str(tmp_path)).load()
+    assert loaded.schema == read.schema
+    assert sorted(map(str, loaded.collect())) == sorted(map(str, read.collect()))
