@@ -25,7 +25,7 @@ from txnlog.dump.dump_file import DumpFile, Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
-from txnlog.sources.data_sources import SOURCES, EvidenceSource, TransactionStatesSource
+from txnlog.sources.data_sources import SOURCES, EvidenceSource, PartitionTransactionsSource, TransactionStatesSource
 from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.logs import LogFiles
 from txnlog.sources.rows import ReplayRow
@@ -34,7 +34,7 @@ from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
-STRUCTURES = {name_of(source): source.row for source in SOURCES}
+STRUCTURES = {name_of(source): source.row for source in SOURCES if source is not PartitionTransactionsSource}
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
 
 
 def _reads(source: type[DumpSource], file: DumpFile) -> bool:
-    if source is TransactionStatesSource and file.topic != TRANSACTION_STATE:
+    if source is PartitionTransactionsSource or (source is TransactionStatesSource and file.topic != TRANSACTION_STATE):
         return False
     return source.kind is None or (source.kind is file.kind and not file.skipped)
 

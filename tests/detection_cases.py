@@ -18,7 +18,7 @@ from txnlog.detection.conditions import Thresholds
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection, detect
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource
+from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource, PartitionTransactionsSource
 from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.rows import BatchRow
 from txnlog.spark.schema import spark_schema
@@ -30,7 +30,9 @@ def name_of(source: type[DumpSource]) -> str:
     return source.short_name.removeprefix("txnlog_")
 
 
-FRAMES = {name_of(source): source.row for source in SOURCES if source not in (BatchesSource, EvidenceSource)}
+# Those that the detection goes by.
+OTHERS = (BatchesSource, EvidenceSource, PartitionTransactionsSource)
+FRAMES = {name_of(source): source.row for source in SOURCES if source not in OTHERS}
 LOG_DIRS = (
     "cluster string, broker string, log_dir string, copy_started bigint, copy_ended bigint, "
     "transaction_max_timeout_ms bigint, coordinator_partitions int"

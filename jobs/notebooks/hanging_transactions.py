@@ -1,28 +1,29 @@
 # Databricks notebook source
 # MAGIC %md
-# MAGIC # Hanging Kafka transactions: ten questions about one dump
+# MAGIC # Hanging Kafka transactions: twelve questions about one dump
 # MAGIC
-# MAGIC Each question is answered twice, in SQL and in PySpark, with the same rows, and with a plot. The notebook reads
-# MAGIC files and tables and runs `txnlog detect` if you let it. It never asks a Kafka cluster.
+# MAGIC Each question is one query in SQL, over the views below, and a plot. The notebook reads files and tables and runs
+# MAGIC `txnlog detect` if you let it. It never asks a Kafka cluster.
 # MAGIC
 # MAGIC | topic | questions |
 # MAGIC |---|---|
-# MAGIC | what to do now | 1 what hangs, 2 what it holds back |
-# MAGIC | how it happened | 3 late writes, 4 one id's history, 6 what was open when, 7 how long others took, 8 who was fenced |
-# MAGIC | how far to trust it | 5 is the dump complete, 9 do the copies agree |
-# MAGIC | whether it gets worse | 10 history over runs |
+# MAGIC | what to do now | 1 what hangs, 2 what it holds back, 3 which consumer groups it blocks |
+# MAGIC | how it happened | 4 late writes, 5 one id's history, 6 what was open when, 7 how long others took, 8 who was fenced |
+# MAGIC | what became of the data | 9 did a transaction end differently in some of its partitions |
+# MAGIC | how far to trust it | 10 is the dump complete, 11 do the copies agree |
+# MAGIC | whether it gets worse | 12 history over runs |
 # MAGIC
 # MAGIC It runs on classic, standard and serverless compute with `txnlog` installed (`%pip install` of the wheel), and
-# MAGIC outside Databricks as a script: `python jobs/notebooks/hanging_transactions.py`. There its parameters are the
-# MAGIC variables `TXNLOG_DUMP`, `TXNLOG_TABLES`, `TXNLOG_DETECT`, `TXNLOG_TRANSACTIONAL_ID` and `TXNLOG_PLOTS`.
-# MAGIC Plots need the extra `notebook`: `pip install 'txnlog[notebook]'`.
+# MAGIC outside Databricks as a script: `python jobs/notebooks/hanging_transactions.py`. There its parameters are variables
+# MAGIC of the environment: `TXNLOG_DUMP` and so on. Plots need the extra `notebook`: `pip install 'txnlog[notebook]'`.
 # MAGIC
 # MAGIC | parameter | meaning |
 # MAGIC |---|---|
 # MAGIC | `dump` | folder of the dump, such as `/Volumes/main/kafka/dumps/2026-11-21` |
 # MAGIC | `tables` | where the Delta tables are: a folder, a URI, or `catalog.schema` |
 # MAGIC | `detect` | `yes`: run `txnlog detect` first; `no`: the tables already have this dump |
-# MAGIC | `transactional_id` | the id of question 4; empty: that of the first hanging transaction |
+# MAGIC | `cluster`, `topic`, `transactional_id` | only this one; empty: all |
+# MAGIC | `earliest`, `latest` | only transactions that were open between these times, such as `2026-11-21T09:00:00Z`; empty: all |
 # MAGIC | `plots` | outside a notebook: the folder for the plots |
 
 # COMMAND ----------
@@ -38,7 +39,17 @@ from txnlog.job.main import run
 from txnlog.report import charts, contents, coverage, nights, overview
 from txnlog.sources import reading
 from txnlog.spark.session import session
-from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
+from txnlog.tables.layout import (
+    BLOCKED_GROUPS,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    TRANSACTIONAL_IDS,
+    TRANSACTIONS,
+    Root,
+    Table,
+)
+from txnlog.times import instant_ms
 
 IN_DATABRICKS = "DATABRICKS_RUNTIME_VERSION" in os.environ
 IN_NOTEBOOK = IN_DATABRICKS or "get_ipython" in globals()
@@ -52,12 +63,13 @@ def parameter(name: str, default: str) -> str:
     return os.environ.get(f"TXNLOG_{name.upper()}", default)
 
 
-def show(frame: DataFrame) -> None:
-    """A table below the cell."""
+def show(question: str, frame: DataFrame) -> None:
+    """A table below the cell; outside a notebook, under its question."""
     if IN_DATABRICKS:
         display(frame)
-    else:
-        frame.show(50, truncate=False)
+        return
+    print(f"\n{question}\n")
+    frame.show(50, truncate=False)
 
 
 plots = {}
@@ -88,25 +100,44 @@ if parameter("detect", "yes") == "yes":
 # MAGIC | view | content |
 # MAGIC |---|---|
 # MAGIC | `latest_run` | the latest run over this dump, one row a cluster |
-# MAGIC | `open_transactions` | its open transactions with cause, action and evidence, from the Delta table |
-# MAGIC | `dump_files` | every file of the dump, every byte accounted for, read from the dump |
-# MAGIC | `log` | the record batches of the copy of each partition that txnlog used, read from the dump |
-# MAGIC | `transaction_states` | the same for the records of `__transaction_state` |
+# MAGIC | `open_transactions` | its open transactions with cause, action and evidence |
+# MAGIC | `blocked_groups` | the consumer groups that they block |
+# MAGIC | `transactions` | the transactions that coordinators recorded, of all dumps in the tables |
+# MAGIC | `partition_transactions` | the transactions that the logs of the dump show, ended and open, with their ids |
+# MAGIC | `transaction_states` | the records of `__transaction_state` in the dump |
+# MAGIC | `dump_files` | every file of the dump, every byte accounted for |
+# MAGIC | `runs` | all runs in the tables |
 # MAGIC
 # MAGIC The dump has one copy of a partition for each replica that was copied. Copies are never mixed: a lagging follower
-# MAGIC lacks markers that its leader has. So `log` and `transaction_states` have only one copy of each partition.
+# MAGIC lacks markers that its leader has. So `partition_transactions` and `transaction_states` have only the copy of each
+# MAGIC partition that txnlog used. Durations go from the first time in the data, which with `CreateTime` is the producer's
+# MAGIC clock, to the marker, which has the broker's.
 
 # COMMAND ----------
 
 PARTITION = ["cluster", "topic", "partition"]
+wanted = {name: parameter(name, "") for name in ("cluster", "topic", "transactional_id")}
+earliest, latest = (instant_ms(text) if text else None for text in (parameter("earliest", ""), parameter("latest", "")))
 
 
-def table(name: str) -> DataFrame:
-    return spark.sql(f"SELECT * FROM {name}")
+def chosen(rows: DataFrame, begin: str | None = None, end: str | None = None) -> DataFrame:
+    """The rows that the parameters ask for; `begin` and `end` are columns in ms since 1970, null where unknown."""
+    for name, value in wanted.items():
+        if value and name in rows.columns:
+            rows = rows.where(F.col(name) == value)
+    if begin and latest is not None:
+        rows = rows.where(f"coalesce({begin} < {latest}, true)")
+    if end and earliest is not None:
+        rows = rows.where(f"coalesce({end} >= {earliest}, true)")
+    return rows
+
+
+def table(kind: Table) -> DataFrame:
+    return spark.sql(f"SELECT * FROM {tables.sql_name(kind)}")
 
 
 latest_run = (
-    table(tables.sql_name(RUNS))
+    table(RUNS)
     .where(F.col("dump") == dump)
     .withColumn("age", F.row_number().over(Window.partitionBy("cluster").orderBy(F.desc("finished_at"))))
     .where("age = 1")
@@ -120,31 +151,38 @@ def of_this_dump(rows: DataFrame) -> DataFrame:
     return rows.join(window, ["cluster"]).where("as_of BETWEEN as_of_from AND as_of_to").drop("as_of_from", "as_of_to")
 
 
-open_transactions = table(tables.sql_name(OPEN_TRANSACTIONS)).transform(of_this_dump)
-copies = (
-    table(tables.sql_name(DUMP_FILES))
-    .transform(of_this_dump)
-    .where("copy_chosen")
-    .select("log_dir", *PARTITION)
-    .dropDuplicates()
-)
+copies = table(DUMP_FILES).transform(of_this_dump).where("copy_chosen").select("log_dir", *PARTITION).dropDuplicates()
 coordinators = copies.where("topic = '__transaction_state'").select(
     "log_dir", "cluster", F.col("partition").alias("coordinator_partition")
 )
-dump_files = reading.dump_files(spark, dump)
-log = reading.batches(spark, dump).where("crc_valid").join(F.broadcast(copies), ["log_dir", *PARTITION], "left_semi")
-transaction_states = reading.transaction_states(spark, dump).join(
-    F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi"
+owners = (
+    table(TRANSACTIONAL_IDS).groupBy("cluster", "producer_id").agg(F.max("transactional_id").alias("transactional_id"))
 )
+views = {
+    "latest_run": latest_run.transform(chosen),
+    "open_transactions": table(OPEN_TRANSACTIONS)
+    .transform(of_this_dump)
+    .transform(chosen, "unix_millis(start_timestamp)"),
+    "blocked_groups": table(BLOCKED_GROUPS).transform(chosen),
+    "transactions": table(TRANSACTIONS).transform(
+        chosen, "unix_millis(start_timestamp)", "unix_millis(coalesce(completed_at, decided_at))"
+    ),
+    "partition_transactions": reading.partition_transactions(spark, dump)
+    .join(F.broadcast(copies), ["log_dir", *PARTITION], "left_semi")
+    .join(owners, ["cluster", "producer_id"], "left")
+    .transform(chosen, "coalesce(first_timestamp, marker_timestamp)", "marker_timestamp"),
+    "transaction_states": reading.transaction_states(spark, dump)
+    .join(F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi")
+    .transform(chosen),
+    # Of all topics: what is missing may be of a coordinator.
+    "dump_files": reading.dump_files(spark, dump).where(F.lit(wanted["cluster"]).isin("", F.col("cluster"))),
+    "runs": table(RUNS).transform(chosen),
+}
+for name, rows in views.items():
+    rows.createOrReplaceTempView(name)
 
 # Input of the HTML report's figures: the latest run over each cluster in these tables.
 report = contents.of_spark(spark, tables)
-
-latest_run.createOrReplaceTempView("latest_run")
-open_transactions.createOrReplaceTempView("open_transactions")
-dump_files.createOrReplaceTempView("dump_files")
-log.createOrReplaceTempView("log")
-transaction_states.createOrReplaceTempView("transaction_states")
 
 # COMMAND ----------
 
@@ -156,32 +194,13 @@ transaction_states.createOrReplaceTempView("transaction_states")
 
 # COMMAND ----------
 
-hanging_sql = spark.sql("""
+hanging = spark.sql("""
     SELECT topic, partition, start_offset, transactional_id, producer_id, cause, action, confidence, reason
     FROM open_transactions
     WHERE late IS NULL OR late
     ORDER BY action, topic, partition, start_offset
 """)
-show(hanging_sql)
-
-# COMMAND ----------
-
-hanging = (
-    open_transactions.where("late IS NULL OR late")
-    .select(
-        "topic",
-        "partition",
-        "start_offset",
-        "transactional_id",
-        "producer_id",
-        "cause",
-        "action",
-        "confidence",
-        "reason",
-    )
-    .orderBy("action", "topic", "partition", "start_offset")
-)
-show(hanging)
+show("1. Which transactions hang, and what should you do?", hanging)
 
 # COMMAND ----------
 
@@ -197,7 +216,7 @@ plot("1-causes", overview.causes(report))
 
 # COMMAND ----------
 
-held_back_sql = spark.sql("""
+held_back = spark.sql("""
     SELECT topic, partition, last_stable_offset, log_end_offset, held_back_records, held_back_since,
            min_by(struct(transactional_id, cause, action), start_offset) AS holder,
            count(*) - 1 AS open_behind
@@ -205,21 +224,7 @@ held_back_sql = spark.sql("""
     GROUP BY ALL
     ORDER BY topic, partition
 """)
-show(held_back_sql)
-
-# COMMAND ----------
-
-held_back = (
-    open_transactions.groupBy(
-        "topic", "partition", "last_stable_offset", "log_end_offset", "held_back_records", "held_back_since"
-    )
-    .agg(
-        F.min_by(F.struct("transactional_id", "cause", "action"), "start_offset").alias("holder"),
-        (F.count("*") - 1).alias("open_behind"),
-    )
-    .orderBy("topic", "partition")
-)
-show(held_back)
+show("2. What holds back each partition?", held_back)
 
 # COMMAND ----------
 
@@ -228,209 +233,108 @@ plot("2-held-back", overview.held_back(report))
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 3. Which producers wrote after their transaction's end?
+# MAGIC ## 3. Which consumer groups are blocked?
+# MAGIC
+# MAGIC Groups that have read up to the last stable offset while data waits behind it, or whose own commit is part of an open
+# MAGIC transaction. Whether a group reads `read_committed`, no record says: `not_known` has what else is not known.
+
+# COMMAND ----------
+
+blocked = spark.sql("""
+    SELECT group_id, topic, partition, blocked_by, committed_offset, last_stable_offset, waiting_offsets,
+           transactional_id, cause, action, not_known
+    FROM blocked_groups
+    ORDER BY waiting_offsets DESC, group_id, topic, partition
+""")
+show("3. Which consumer groups are blocked?", blocked)
+
+# COMMAND ----------
+
+waiting = blocked.collect()
+names = [f"{row.group_id}: {row.topic}-{row.partition}" for row in waiting]
+plot("3-blocked", charts.bars(names, [row.waiting_offsets or 0 for row in waiting], "offsets that wait"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 4. Which producers wrote after their transaction's end?
 # MAGIC
 # MAGIC Data after a producer id's last marker in a partition, at no newer epoch, while its coordinator has no ongoing
 # MAGIC transaction that lists the partition. Young ones are included: a late write is one immediately.
 
 # COMMAND ----------
 
-late_writes_sql = spark.sql("""
-    WITH marker AS (
-        SELECT cluster, topic, partition, producer_id,
-               max(base_offset) AS marker_offset,
-               max_by(marker_type, base_offset) AS ended_by,
-               max_by(producer_epoch, base_offset) AS marker_epoch
-        FROM log WHERE marker_type IS NOT NULL
-        GROUP BY cluster, topic, partition, producer_id
-    ), under_way AS (
+late_writes = spark.sql("""
+    WITH under_way AS (
         SELECT cluster, current.producer_id, explode(current.topic_partitions) AS listed
         FROM (SELECT cluster, max_by(struct(state, producer_id, topic_partitions), offset) AS current
               FROM transaction_states WHERE problem IS NULL GROUP BY cluster, transactional_id)
         WHERE current.state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')
     )
-    SELECT data.topic, data.partition, data.producer_id, data.producer_epoch, ended_by, marker_offset,
-           min(base_offset) AS first_offset, sum(record_count) AS records
-    FROM log AS data
-    JOIN marker USING (cluster, topic, partition, producer_id)
+    SELECT written.topic, written.partition, transactional_id, written.producer_id, producer_epoch,
+           previous_marker_type AS ended_by, previous_marker_offset AS marker_offset, first_offset, records
+    FROM partition_transactions AS written
     LEFT ANTI JOIN under_way
-      ON data.cluster = under_way.cluster AND data.producer_id = under_way.producer_id
-     AND data.topic = under_way.listed.topic AND data.partition = under_way.listed.partition
-    WHERE data.is_transactional AND NOT data.is_control
-      AND data.base_offset > marker_offset AND data.producer_epoch <= marker_epoch
-    GROUP BY data.topic, data.partition, data.producer_id, data.producer_epoch, ended_by, marker_offset
+      ON written.cluster = under_way.cluster AND written.producer_id = under_way.producer_id
+     AND written.topic = under_way.listed.topic AND written.partition = under_way.listed.partition
+    WHERE outcome = 'OPEN' AND producer_epoch <= previous_marker_epoch
     ORDER BY topic, partition, first_offset
 """)
-show(late_writes_sql)
-
-# COMMAND ----------
-
-PRODUCER = [*PARTITION, "producer_id"]
-markers = (
-    log.where("marker_type IS NOT NULL")
-    .groupBy(*PRODUCER)
-    .agg(
-        F.max("base_offset").alias("marker_offset"),
-        F.max_by("marker_type", "base_offset").alias("ended_by"),
-        F.max_by("producer_epoch", "base_offset").alias("marker_epoch"),
-    )
-)
-under_way = (
-    transaction_states.where("problem IS NULL")
-    .groupBy("cluster", "transactional_id")
-    .agg(F.max_by(F.struct("state", "producer_id", "topic_partitions"), "offset").alias("current"))
-    .where("current.state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')")
-    .select("cluster", "current.producer_id", F.explode("current.topic_partitions").alias("listed"))
-    .select("cluster", "producer_id", "listed.topic", "listed.partition")
-)
-late_writes = (
-    log.where("is_transactional AND NOT is_control")
-    .select(*PRODUCER, "producer_epoch", "base_offset", "record_count")
-    .join(markers, PRODUCER)
-    .where("base_offset > marker_offset AND producer_epoch <= marker_epoch")
-    .join(under_way, PRODUCER, "left_anti")
-    .groupBy("topic", "partition", "producer_id", "producer_epoch", "ended_by", "marker_offset")
-    .agg(F.min("base_offset").alias("first_offset"), F.sum("record_count").alias("records"))
-    .orderBy("topic", "partition", "first_offset")
-)
-show(late_writes)
+show("4. Which producers wrote after their transaction's end?", late_writes)
 
 # COMMAND ----------
 
 late = late_writes.collect()
 names = [f"{row.topic}-{row.partition} at {row.first_offset}" for row in late]
-plot("3-late-writes", charts.bars(names, [row.records for row in late], "records written after the end"))
+plot("4-late-writes", charts.bars(names, [row.records for row in late], "records written after the end"))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 4. What did the coordinator record about one transactional id, over time?
+# MAGIC ## 5. What did the coordinator record about one transactional id, over time?
 # MAGIC
-# MAGIC In the order of offsets, because timestamps can go backwards. Records that compaction removed are missing.
+# MAGIC In the order of offsets, because timestamps can go backwards. Records that compaction removed are missing. It is the
+# MAGIC id of the parameter, or else that of the first hanging transaction.
 
 # COMMAND ----------
 
-transactional_id = parameter("transactional_id", "") or next(
-    (row.transactional_id for row in hanging.where("transactional_id IS NOT NULL").take(1)), ""
-)
-wanted = spark.createDataFrame([(transactional_id,)], "transactional_id string")
-wanted.createOrReplaceTempView("wanted")
-history_sql = spark.sql("""
+looked_at = spark.createDataFrame([(wanted["transactional_id"] or None,)], "transactional_id string")
+if not wanted["transactional_id"]:
+    looked_at = hanging.where("transactional_id IS NOT NULL").select("transactional_id").limit(1)
+looked_at.createOrReplaceTempView("looked_at")
+history = spark.sql("""
     SELECT offset, timestamp_millis(last_update_timestamp) AS written, state, producer_id, producer_epoch,
            array_join(transform(topic_partitions, each -> concat_ws('-', each.topic, each.partition)), ' ') AS listed,
            is_tombstone
-    FROM transaction_states JOIN wanted USING (transactional_id)
+    FROM transaction_states JOIN looked_at USING (transactional_id)
     ORDER BY offset
 """)
-show(history_sql)
-
-# COMMAND ----------
-
-names = F.transform("topic_partitions", lambda each: F.concat_ws("-", each.topic, each.partition.cast("string")))
-history = (
-    transaction_states.where(F.col("transactional_id") == transactional_id)
-    .select(
-        "offset",
-        F.timestamp_millis("last_update_timestamp").alias("written"),
-        "state",
-        "producer_id",
-        "producer_epoch",
-        F.array_join(names, " ").alias("listed"),
-        "is_tombstone",
-    )
-    .orderBy("offset")
-)
-show(history)
+show("5. What did the coordinator record about one transactional id, over time?", history)
 
 # COMMAND ----------
 
 states = [(row.written, row.state) for row in history.collect() if row.state is not None]
-plot("4-history", charts.steps({transactional_id: states}, "state"))
-
-# COMMAND ----------
-
-# MAGIC %md
-# MAGIC ## 5. Is the dump complete?
-# MAGIC
-# MAGIC Files with problems, and missing partitions of `__transaction_state`. While one is missing, txnlog cannot say "no
-# MAGIC coordinator knows this producer id". Files that txnlog skips on purpose are not listed.
-
-# COMMAND ----------
-
-troubles_sql = spark.sql("""
-    SELECT file, problem, bytes_damaged, bytes_tail
-    FROM dump_files
-    WHERE bytes_damaged > 0 OR (problem IS NOT NULL AND bytes_skipped = 0 AND kind <> 'other')
-    UNION ALL
-    SELECT concat('__transaction_state-', wanted), 'not in the dump', 0, 0
-    FROM (SELECT cluster, explode(sequence(0, coordinator_partitions - 1)) AS wanted FROM latest_run) AS expected
-    LEFT ANTI JOIN dump_files
-      ON dump_files.cluster = expected.cluster AND dump_files.topic = '__transaction_state'
-     AND dump_files.partition = expected.wanted AND dump_files.kind = 'segment'
-    ORDER BY file
-""")
-show(troubles_sql)
-
-# COMMAND ----------
-
-is_trouble = "bytes_damaged > 0 OR (problem IS NOT NULL AND bytes_skipped = 0 AND kind <> 'other')"
-expected = latest_run.select("cluster", F.explode(F.expr("sequence(0, coordinator_partitions - 1)")).alias("partition"))
-present = dump_files.where("topic = '__transaction_state' AND kind = 'segment'").select("cluster", "partition")
-missing = expected.join(present, ["cluster", "partition"], "left_anti").select(
-    F.concat(F.lit("__transaction_state-"), "partition").alias("file"),
-    F.lit("not in the dump").alias("problem"),
-    F.lit(0).cast("bigint").alias("bytes_damaged"),
-    F.lit(0).cast("bigint").alias("bytes_tail"),
-)
-troubles = (
-    dump_files.where(is_trouble)
-    .select("file", "problem", "bytes_damaged", "bytes_tail")
-    .unionByName(missing)
-    .orderBy("file")
-)
-show(troubles)
-
-# COMMAND ----------
-
-plot("5-coordinators", coverage.coordinators(report))
+plot("5-history", charts.steps({looked_at.first().transactional_id or "": states}, "state"))
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## 6. How many transactions were open when?
 # MAGIC
-# MAGIC Each transaction counts from its first batch to its marker. Markers have broker timestamps, data has producer
-# MAGIC timestamps: if a start is earlier than the latest marker before it in the same log, that marker's time replaces it.
-# MAGIC If a line does not end at zero, that many transactions are still open at the end of the dump.
+# MAGIC Each transaction of a partition counts from its first time to its marker. If a line does not end at zero, that many are
+# MAGIC still open at the end of the dump.
 
 # COMMAND ----------
 
-transactions_sql = spark.sql("""
-    WITH numbered AS (
-        SELECT *,
-               count(marker_type) OVER (
-                   PARTITION BY cluster, topic, partition, producer_id ORDER BY base_offset
-                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS number,
-               max(CASE WHEN marker_type IS NOT NULL THEN max_timestamp END) OVER (
-                   PARTITION BY cluster, topic, partition ORDER BY base_offset) AS broker_time
-        FROM log
-        WHERE is_transactional AND producer_id >= 0 AND (NOT is_control OR marker_type IS NOT NULL)
-    ), stretched AS (
-        SELECT cluster, topic, partition, producer_id, number,
-               min(CASE WHEN marker_type IS NULL THEN greatest(max_timestamp, broker_time) END) AS opened,
-               min(CASE WHEN marker_type IS NOT NULL THEN max_timestamp END) AS closed
-        FROM numbered GROUP BY ALL
-    )
-    SELECT cluster, topic, partition, producer_id,
-           least(opened, closed, unix_millis(as_of_to)) AS opened, closed
-    FROM stretched JOIN latest_run USING (cluster)
-    WHERE least(opened, closed, unix_millis(as_of_to)) >= 0
-""")
-transactions_sql.createOrReplaceTempView("transactions")
-open_over_time_sql = spark.sql("""
-    WITH change AS (
-        SELECT cluster, opened AS moment, 1 AS change FROM transactions
-        UNION ALL SELECT cluster, closed, -1 FROM transactions WHERE closed IS NOT NULL
+open_over_time = spark.sql("""
+    WITH spans AS (
+        SELECT cluster, least(first_timestamp, marker_timestamp, unix_millis(as_of_to)) AS opened,
+               marker_timestamp AS closed
+        FROM partition_transactions JOIN latest_run USING (cluster)
+        WHERE batches > 0
+    ), change AS (
+        SELECT cluster, opened AS moment, 1 AS change FROM spans
+        UNION ALL SELECT cluster, closed, -1 FROM spans WHERE closed IS NOT NULL
     ), bounds AS (
         SELECT greatest(1000, (max(moment) - min(moment)) DIV 500) AS width FROM change
     )
@@ -440,40 +344,7 @@ open_over_time_sql = spark.sql("""
     GROUP BY cluster, moment - moment % width
     ORDER BY cluster, moment
 """)
-show(open_over_time_sql)
-
-# COMMAND ----------
-
-before = Window.partitionBy(*PRODUCER).orderBy("base_offset").rowsBetween(Window.unboundedPreceding, -1)
-in_log = Window.partitionBy(*PARTITION).orderBy("base_offset").rowsBetween(Window.unboundedPreceding, 0)
-marker_time = F.when(F.col("marker_type").isNotNull(), F.col("max_timestamp"))
-data_time = F.when(F.col("marker_type").isNull(), F.greatest("max_timestamp", "broker_time"))
-transactions = (
-    log.where("is_transactional AND producer_id >= 0 AND (NOT is_control OR marker_type IS NOT NULL)")
-    .withColumn("number", F.count("marker_type").over(before))
-    .withColumn("broker_time", F.max(marker_time).over(in_log))
-    .groupBy(*PRODUCER, "number")
-    .agg(F.min(data_time).alias("opened"), F.min(marker_time).alias("closed"))
-    .join(F.broadcast(latest_run), ["cluster"])
-    .withColumn("opened", F.least("opened", "closed", F.unix_millis("as_of_to")))
-    .where("opened >= 0")
-)
-first, last = transactions.agg(F.min("opened"), F.max(F.greatest("opened", "closed"))).first()
-width = max(1000, ((last or 0) - (first or 0)) // 500)
-changes = transactions.select("cluster", F.col("opened").alias("moment"), F.lit(1).alias("change")).unionByName(
-    transactions.where("closed IS NOT NULL").select(
-        "cluster", F.col("closed").alias("moment"), F.lit(-1).alias("change")
-    )
-)
-so_far = Window.partitionBy("cluster").orderBy("moment").rowsBetween(Window.unboundedPreceding, 0)
-open_over_time = (
-    changes.withColumn("moment", F.col("moment") - F.col("moment") % width)
-    .groupBy("cluster", "moment")
-    .agg(F.sum("change").alias("change"))
-    .select("cluster", F.timestamp_millis("moment").alias("moment"), F.sum("change").over(so_far).alias("open"))
-    .orderBy("cluster", "moment")
-)
-show(open_over_time)
+show("6. How many transactions were open when?", open_over_time)
 
 # COMMAND ----------
 
@@ -487,38 +358,25 @@ plot("6-open-over-time", charts.steps(lines, "open transactions"))
 # MAGIC %md
 # MAGIC ## 7. How long did the transactions that ended take?
 # MAGIC
-# MAGIC From the first batch to the marker, per topic. Compare hanging transactions with these durations: a topic whose
-# MAGIC transactions take seconds does not need a timeout of fifteen minutes.
+# MAGIC Per topic, and per transactional id. Compare hanging transactions with these durations: a topic whose transactions take
+# MAGIC seconds does not need a timeout of fifteen minutes. By the coordinators' clocks: `txnlog transactions --summary`.
 
 # COMMAND ----------
 
-durations_sql = spark.sql("""
-    SELECT topic, count(*) AS ended, min(closed - opened) AS shortest_ms,
-           percentile_approx(closed - opened, 0.5) AS median_ms, max(closed - opened) AS longest_ms
-    FROM transactions WHERE closed IS NOT NULL
-    GROUP BY topic ORDER BY longest_ms DESC, topic
+durations = spark.sql("""
+    SELECT topic, transactional_id, count(*) AS ended, count_if(outcome = 'ABORT') AS aborted,
+           percentile_approx(marker_timestamp - first_timestamp, array(0.5, 0.95, 0.99)) AS p50_p95_p99_ms,
+           max(marker_timestamp - first_timestamp) AS longest_ms
+    FROM partition_transactions
+    WHERE marker_timestamp >= first_timestamp
+    GROUP BY GROUPING SETS ((topic), (transactional_id))
+    ORDER BY longest_ms DESC, topic, transactional_id
 """)
-show(durations_sql)
+show("7. How long did the transactions that ended take?", durations)
 
 # COMMAND ----------
 
-taken = F.col("closed") - F.col("opened")
-durations = (
-    transactions.where("closed IS NOT NULL")
-    .groupBy("topic")
-    .agg(
-        F.count("*").alias("ended"),
-        F.min(taken).alias("shortest_ms"),
-        F.percentile_approx(taken, 0.5).alias("median_ms"),
-        F.max(taken).alias("longest_ms"),
-    )
-    .orderBy(F.desc("longest_ms"), "topic")
-)
-show(durations)
-
-# COMMAND ----------
-
-slowest = durations.collect()
+slowest = durations.where("topic IS NOT NULL").collect()
 plot("7-durations", charts.bars([row.topic for row in slowest], [row.longest_ms for row in slowest], "longest, ms"))
 
 # COMMAND ----------
@@ -532,7 +390,7 @@ plot("7-durations", charts.bars([row.topic for row in slowest], [row.longest_ms 
 
 # COMMAND ----------
 
-epochs_sql = spark.sql("""
+epochs = spark.sql("""
     SELECT cluster, transactional_id, count(DISTINCT producer_id) AS producer_ids,
            count(DISTINCT producer_id, producer_epoch) AS epochs,
            count_if(state IN ('CompleteCommit', 'CompleteAbort')) AS transactions
@@ -541,22 +399,7 @@ epochs_sql = spark.sql("""
     HAVING epochs > 1
     ORDER BY epochs DESC, cluster, transactional_id
 """)
-show(epochs_sql)
-
-# COMMAND ----------
-
-epochs = (
-    transaction_states.where("problem IS NULL AND NOT is_tombstone")
-    .groupBy("cluster", "transactional_id")
-    .agg(
-        F.count_distinct("producer_id").alias("producer_ids"),
-        F.count_distinct("producer_id", "producer_epoch").alias("epochs"),
-        F.count_if(F.col("state").isin("CompleteCommit", "CompleteAbort")).alias("transactions"),
-    )
-    .where("epochs > 1")
-    .orderBy(F.desc("epochs"), "cluster", "transactional_id")
-)
-show(epochs)
+show("8. Which producers were fenced or replaced?", epochs)
 
 # COMMAND ----------
 
@@ -566,14 +409,88 @@ plot("8-epochs", charts.bars([row.transactional_id for row in fenced], [row.epoc
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 9. Do the copies of a partition agree?
+# MAGIC ## 9. Did a transaction end differently in some of its partitions?
+# MAGIC
+# MAGIC A marker is of the transaction with its producer id and epoch, where each has an epoch of its own (transaction version
+# MAGIC 2), or else of the one between whose decision and end it was written, if clocks agree. `without_marker`: partitions in
+# MAGIC the dump that the transaction listed and that have no marker of it, at least not any more.
+
+# COMMAND ----------
+
+torn = spark.sql("""
+    WITH listed AS (
+        SELECT cluster, transactional_id, producer_id, end_epoch, client_transaction_version AS version, start_timestamp,
+               decided_at, completed_at, outcome AS recorded, explode(partitions) AS place
+        FROM transactions WHERE outcome IS NOT NULL AND completed_at IS NOT NULL
+    ), ends AS (
+        SELECT listed.*, concat_ws('-', place.topic, place.partition) AS name, ended.outcome AS marker
+        FROM listed
+        JOIN (SELECT DISTINCT cluster, topic, partition FROM partition_transactions) AS present
+          ON present.cluster = listed.cluster AND present.topic = place.topic AND present.partition = place.partition
+        LEFT JOIN partition_transactions AS ended
+          ON ended.cluster = listed.cluster AND ended.topic = place.topic AND ended.partition = place.partition
+         AND ended.producer_id = listed.producer_id AND ended.marker_epoch = listed.end_epoch
+         AND (version = 2 OR timestamp_millis(ended.marker_timestamp) BETWEEN decided_at AND completed_at)
+    )
+    SELECT transactional_id, start_timestamp, recorded,
+           sort_array(collect_list(CASE WHEN marker = 'COMMIT' THEN name END)) AS committed_in,
+           sort_array(collect_list(CASE WHEN marker = 'ABORT' THEN name END)) AS aborted_in,
+           sort_array(collect_list(CASE WHEN marker IS NULL THEN name END)) AS without_marker
+    FROM ends
+    GROUP BY cluster, transactional_id, producer_id, start_timestamp, recorded
+    HAVING count_if(marker IS NULL OR marker <> recorded) > 0
+    ORDER BY transactional_id, start_timestamp
+""")
+show("9. Did a transaction end differently in some of its partitions?", torn)
+
+# COMMAND ----------
+
+differing = torn.collect()
+names = [f"{row.transactional_id}, {row.recorded}" for row in differing]
+counts = [
+    len(row.without_marker) + len(row.aborted_in if row.recorded == "COMMIT" else row.committed_in) for row in differing
+]
+plot("9-torn", charts.bars(names, counts, "partitions without its outcome"))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 10. Is the dump complete?
+# MAGIC
+# MAGIC Files with problems, and missing partitions of `__transaction_state`. While one is missing, txnlog cannot say "no
+# MAGIC coordinator knows this producer id". Files that txnlog skips on purpose are not listed.
+
+# COMMAND ----------
+
+troubles = spark.sql("""
+    SELECT file, problem, bytes_damaged, bytes_tail
+    FROM dump_files
+    WHERE bytes_damaged > 0 OR (problem IS NOT NULL AND bytes_skipped = 0 AND kind <> 'other')
+    UNION ALL
+    SELECT concat('__transaction_state-', wanted), 'not in the dump', 0, 0
+    FROM (SELECT cluster, explode(sequence(0, coordinator_partitions - 1)) AS wanted FROM latest_run) AS expected
+    LEFT ANTI JOIN dump_files
+      ON dump_files.cluster = expected.cluster AND dump_files.topic = '__transaction_state'
+     AND dump_files.partition = expected.wanted AND dump_files.kind = 'segment'
+    ORDER BY file
+""")
+show("10. Is the dump complete?", troubles)
+
+# COMMAND ----------
+
+plot("10-coordinators", coverage.coordinators(report))
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## 11. Do the copies of a partition agree?
 # MAGIC
 # MAGIC If brokers were copied at different times, or a follower lags, their logs end at different offsets. A copy that
 # MAGIC ends early may lack a marker. Look into the copy that was used.
 
 # COMMAND ----------
 
-lags_sql = spark.sql("""
+lags = spark.sql("""
     WITH ends AS (
         SELECT cluster, topic, partition, log_dir, max(last_offset) + 1 AS log_end_offset
         FROM dump_files WHERE kind = 'segment' AND last_offset IS NOT NULL
@@ -586,72 +503,33 @@ lags_sql = spark.sql("""
     HAVING copies > 1
     ORDER BY offsets_behind DESC, cluster, topic, partition
 """)
-show(lags_sql)
-
-# COMMAND ----------
-
-lags = (
-    dump_files.where("kind = 'segment' AND last_offset IS NOT NULL")
-    .groupBy(*PARTITION, "log_dir")
-    .agg((F.max("last_offset") + 1).alias("log_end_offset"))
-    .groupBy(*PARTITION)
-    .agg(
-        F.count("*").alias("copies"),
-        F.max_by("log_dir", F.struct("log_end_offset", "log_dir")).alias("longest"),
-        (F.max("log_end_offset") - F.min("log_end_offset")).alias("offsets_behind"),
-    )
-    .where("copies > 1")
-    .orderBy(F.desc("offsets_behind"), *PARTITION)
-)
-show(lags)
+show("11. Do the copies of a partition agree?", lags)
 
 # COMMAND ----------
 
 behind = lags.collect()
 names = [f"{row.topic}-{row.partition}" for row in behind]
-plot("9-copies", charts.bars(names, [row.offsets_behind for row in behind], "offsets that the shortest copy lacks"))
+plot("11-copies", charts.bars(names, [row.offsets_behind for row in behind], "offsets that the shortest copy lacks"))
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## 10. How did it change over the runs?
+# MAGIC ## 12. How did it change over the runs?
 # MAGIC
 # MAGIC One row per cluster and as-of, over all dumps in the tables. Of several runs over the same dump the last one counts.
 
 # COMMAND ----------
 
-table(tables.sql_name(RUNS)).createOrReplaceTempView("runs")
-compared_sql = spark.sql("""
+compared = spark.sql("""
     SELECT cluster, as_of_to, open_transactions, late_transactions, abort_candidates, undetermined,
            coordinator_partitions_missing, longest_open_ms
     FROM (SELECT *, row_number() OVER (PARTITION BY cluster, as_of_to ORDER BY finished_at DESC) AS age FROM runs)
     WHERE age = 1
     ORDER BY cluster, as_of_to
 """)
-show(compared_sql)
-
-# COMMAND ----------
-
-same_dump = Window.partitionBy("cluster", "as_of_to").orderBy(F.desc("finished_at"))
-compared = (
-    table(tables.sql_name(RUNS))
-    .withColumn("age", F.row_number().over(same_dump))
-    .where("age = 1")
-    .select(
-        "cluster",
-        "as_of_to",
-        "open_transactions",
-        "late_transactions",
-        "abort_candidates",
-        "undetermined",
-        "coordinator_partitions_missing",
-        "longest_open_ms",
-    )
-    .orderBy("cluster", "as_of_to")
-)
-show(compared)
+show("12. How did it change over the runs?", compared)
 
 # COMMAND ----------
 
 for cluster in report.latest:
-    plot(f"10-nights-{len(plots)}", nights.compared(report, cluster))
+    plot(f"12-nights-{len(plots)}", nights.compared(report, cluster))

@@ -27,6 +27,22 @@ class Thresholds:
     accept_compacted_history: bool = False
 
 
+def _may_be_of(abort: str) -> str:
+    """Whether the data may be of an aborted transaction that listed the partition, by epochs and brokers' times."""
+    # An abort by the coordinator, and each of version 2, ends at the epoch after the data's.
+    of_data = "BETWEEN first_producer_epoch AND producer_epoch"
+    is_its_epoch = (
+        f"({abort}.epoch - 1 {of_data}"
+        f" OR (coalesce({abort}.client_transaction_version, 0) < 2 AND {abort}.epoch {of_data}))"
+    )
+    came = f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort, false)"
+    return (
+        f"({abort} IS NOT NULL AND {is_its_epoch} AND NOT {came}"
+        f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
+        f" AND NOT coalesce(bounded_by + clock_skew_ms < {abort}.start_timestamp, false))"
+    )
+
+
 # Conditions with a name. Each may use those before it. Null counts as false, so each is worded such that false is
 # what is not known to be so.
 CONDITIONS: dict[str, str] = {
@@ -112,6 +128,8 @@ CONDITIONS: dict[str, str] = {
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
     " AND ((last_end IS NOT NULL OR log_start_offset = 0) AND NOT marker_may_be_cleaned"
     " OR bounded_by + clock_skew_ms < committed.timestamp)",
+    # So it may if an aborted transaction can have written it, of which no marker is here either.
+    "may_be_aborted": " OR ".join(_may_be_of(f"committed.abort_{each}") for each in ("before", "after")),
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"

@@ -69,7 +69,12 @@ _PREPARED = (
 )
 _COMMIT = (
     "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
-    " prepared.position, client_transaction_version)"
+    " prepared.position, client_transaction_version, abort_before, abort_after)"
+)
+# `follows_abort`: one marker may be of either.
+_ABORT = (
+    "if(prepared.state = 'PrepareAbort', struct(prepared.epoch, prepared.timestamp, prepared.ended_timestamp,"
+    " start_timestamp, client_transaction_version, is_near AND previous.state = 'PrepareAbort' AS follows_abort), NULL)"
 )
 
 
@@ -79,7 +84,8 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. `committed` is the last of these
     transactions that was committed and has ended. Transactions of one epoch that end within twice the clock skew of
     one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
-    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided.
+    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided. The last transaction
+    before `committed` that was aborted, and the first one after it, may have written the same data.
     """
     listed = history.where(IS_UNDER_WAY).selectExpr("*", "inline(topic_partitions)")
     per_transaction = summed(
@@ -89,15 +95,26 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
         "max_by(struct(state, offset, file, position), offset) AS last_record",
         "max(client_transaction_version) AS client_transaction_version",
+        "max(start_timestamp) AS start_timestamp",
     )
     # The previous one that has a Prepare* record.
     previous = f"last_value(prepared, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
-    grouped = per_transaction.selectExpr("*", f"{previous} AS previous").selectExpr(
-        "*",
-        "count_if(NOT coalesce(previous.epoch = prepared.epoch"
-        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false))"
-        f" OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
+    is_near = (
+        "coalesce(previous.epoch = prepared.epoch"
+        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false)"
+    )
+    grouped = (
+        per_transaction.selectExpr("*", f"{previous} AS previous")
+        .selectExpr("*", f"{is_near} AS is_near")
+        .selectExpr(
+            "*",
+            f"count_if(NOT is_near) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
+            f"last_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+            " AS abort_before",
+            f"first_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+            " AS abort_after",
+        )
     )
     of_groups = summed(
         grouped,

@@ -59,6 +59,8 @@ CLOCKS = [
     Case("clock: a marker with a wrong checksum bounds nothing", "abort(0, of=8, damaged)@200 data(1)@100", want=(True, "100")),
 ]  # fmt: skip
 
+ABORTED = "ongoing@99:56[orders-0] prepare_abort@99:57 complete@99:58"
+LOST = "ongoing@100[orders-0] prepare_commit@101 complete@101"
 CONFIDENCE = [
     Case("confidence: whole", "data(0)@100 listed@101", "empty@50", want="ABORT HIGH"),
     Case("confidence: the coordinator was copied after it", "data(0)@100", None, want="ABORT HIGH",
@@ -76,6 +78,23 @@ CONFIDENCE = [
          "ongoing@99[orders-0] prepare_commit@101 complete@101", want="KEEP HIGH"),
     Case("confidence: nobody said when a commit that was lost was copied", "metadata@10 data(0)@100",
          "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
+    Case("confidence: an abort before the lost commit may have written it, its marker lost as well", "data(0, appended)@100",
+         f"{ABORTED} {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: that abort's marker came", "data(0)@99:56 abort(1)@99:57 data(2, appended)@100", f"{ABORTED} {LOST}",
+         want="KEEP HIGH"),
+    Case("confidence: one of two aborts' markers came", "data(0)@99:54 abort(1)@99:55 data(2, appended)@100",
+         f"ongoing@99:54[orders-0] prepare_abort@99:55 complete@99:55 {ABORTED} {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: by a broker's clock it is of after that abort", "abort(0, of=8)@100:10 data(1, appended)@100:20",
+         f"{ABORTED} {LOST}", want="KEEP HIGH"),
+    Case("confidence: that abort was elsewhere", "data(0, appended)@100",
+         f"ongoing@99:56[payments-0] prepare_abort@99:57 complete@99:58 {LOST}", want="KEEP HIGH"),
+    Case("confidence: that abort had an epoch of its own", "data(0, epoch=1, appended)@100",
+         "id(app, version=2) ongoing@99:56[orders-0] prepare_abort(epoch=1)@99:57 complete(epoch=1)@99:58"
+         " ongoing(epoch=1)@100[orders-0] prepare_commit(epoch=2)@101 complete(epoch=2)@101", want="KEEP HIGH"),
+    Case("confidence: an abort right after the lost commit may have written it", "data(0, appended)@101",
+         f"{LOST} ongoing@101:02[orders-0] prepare_abort@101:03 complete@101:03", want="KEEP MEDIUM"),
+    Case("confidence: that abort began later than it, by a broker's clock", "data(0, appended)@100",
+         f"{LOST} ongoing@200[orders-0] prepare_abort@200:03 complete@200:03", want="KEEP HIGH"),
     Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),
          seen_as="KEEP HIGH", want="KEEP HIGH"),
     Case("confidence: a commit that an earlier dump was not certain of", "data(0)@100", "empty@50", seen=(1, 100, 900),
