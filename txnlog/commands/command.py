@@ -161,7 +161,7 @@ def add_period(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="earliest", metavar="TIME", help="only what was under way then or later")
     parser.add_argument("--to", dest="latest", metavar="TIME", help="only what began before this time")
     parser.add_argument(
-        "--limit", type=int, metavar="N", help=f"at most N rows, the latest (table: {MOST_ROWS}; json and csv: all)"
+        "--limit", type=int, metavar="N", help=f"at most N rows, the latest (json and csv: all; else {MOST_ROWS})"
     )
 
 
@@ -173,7 +173,7 @@ def period(parsed: argparse.Namespace) -> tuple[int | None, int | None]:
 def row_limit(parsed: argparse.Namespace) -> int | None:
     """How many rows may be printed at most; None is all."""
     if parsed.limit is None:
-        return MOST_ROWS if parsed.format == FORMS[0] else None
+        return None if parsed.format in FORMS[1:] else MOST_ROWS
     if parsed.limit < 1:
         raise OptionError("--limit: must be above 0")
     limit: int = parsed.limit

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,7 +15,10 @@ from tests.tables_by_hand import at, put
 from tests.terminal import seen
 from txnlog.cli import main
 from txnlog.report import id_timeline
-from txnlog.report.transaction_query import Wanted
+from txnlog.report.id_timeline_svg import LEFT as AXIS_LEFT
+from txnlog.report.id_timeline_svg import RIGHT as AXIS_RIGHT
+from txnlog.report.id_timeline_svg import STYLES
+from txnlog.report.transaction_query import STATUSES, Wanted
 from txnlog.tables.layout import (
     COORDINATOR_RANGES,
     COORDINATOR_RECORDS,
@@ -189,6 +193,68 @@ def test_what_is_open_leads_to_its_explanation(tmp_path: Path, capsys: pytest.Ca
     put(root, COORDINATOR_STATES, [])
     *_, numbers, following = printed(root, capsys, "--transactional-id", "a").splitlines()
     assert (numbers, following) == ("1 OPEN.", f"Next: txnlog explain --tables {tmp_path} --transactional-id a")
+
+
+def bars(svg: str) -> list[tuple[float, float, str]]:
+    """Where the bars of transactions start, how long they are, and what they say."""
+    found = ElementTree.fromstring(svg).findall("{*}rect")
+    titled = ((each, each.findtext("{*}title")) for each in found)
+    return [(float(each.attrib["x"]), float(each.attrib["width"]), title) for each, title in titled if title]
+
+
+def test_a_drawing_has_each_transaction_on_the_line_of_each_partition(
+    root: Root, capsys: pytest.CaptureFixture[str]
+) -> None:
+    svg = printed(root, capsys, "--transactional-id", ID, "--cluster", "c", "--format", "svg")
+    whole = ElementTree.fromstring(svg)
+    texts = [each.text for each in whole.findall("{*}text")]
+    assert texts[:3] == ["it's\\n\\x1b[2J in c", "3 COMMIT", "2 ABORT"]
+    assert {"producers", "orders-0", "2026-11-21 22:00:00 UTC", "2026-11-21 22:05:10 UTC"} <= {*texts}
+    found = bars(svg)
+    assert [title.split(",")[0] for *_, title in found][1] == "orders-0: ABORT 2026-11-21T22:00:20.000Z"
+    assert [f"ended by {by}" in title for by, (*_, title) in zip(("CLIENT", "TIMEOUT"), found, strict=False)] == [
+        True
+    ] * 2
+    # From second 20 to 81 of 310.
+    scale = (AXIS_RIGHT - AXIS_LEFT) / 310
+    assert found[1][0] == pytest.approx(AXIS_LEFT + 20 * scale, abs=0.1)
+    assert found[1][1] == pytest.approx(61 * scale, abs=0.2)
+    marks = [each.findtext("{*}title") or "" for each in whole.findall("{*}path")]
+    assert len(marks) == 7
+    assert marks[1] == "STARTED 2026-11-21T22:00:10.000Z: producer id 7, epoch 1, fenced epoch 0"
+
+
+def test_in_a_drawing_what_is_under_way_reaches_the_edge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = Root(str(tmp_path))
+    under_way = dict.fromkeys(("decided_at", "completed_at", "outcome", "ended_by"))
+    put(root, COORDINATOR_RECORDS, [])
+    rows = [transaction(1, transactional_id="a"), transaction(5, transactional_id="a", **under_way)]
+    put(root, TRANSACTIONS, [*rows, *(row | {"cluster": "d"} for row in rows[:1])])
+    put(root, COORDINATOR_RANGES, [{"cluster": "c", "topic_id": "t", "from_offset": 0, "to_offset": 9}])
+    put(root, COORDINATOR_STATES, [])
+    found = {
+        title.split(" 2026")[0]: x + width
+        for x, width, title in bars(printed(root, capsys, "--transactional-id", "a", "--format", "svg"))
+    }
+    assert found["c: orders-0: OPEN"] == AXIS_RIGHT
+    assert found["c: orders-0: COMMIT"] == found["d: orders-0: COMMIT"] < AXIS_RIGHT
+
+
+def test_a_name_cannot_break_a_drawing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root, name = Root(str(tmp_path)), "<script>\x00&]]></text>\ud7ff\u202e"
+    put(root, COORDINATOR_RECORDS, [])
+    put(root, TRANSACTIONS, [transaction(1, transactional_id=name)])
+    put(root, COORDINATOR_RANGES, [])
+    put(root, COORDINATOR_STATES, [])
+    svg = printed(root, capsys, "--transactional-id", name, "--format", "svg")
+    texts = [each.text or "" for each in ElementTree.fromstring(svg).findall("{*}text")]
+    assert texts[0].startswith("<script>\\x00&]]></text>")
+    assert texts[0].isprintable()
+
+
+def test_each_status_has_a_look_of_its_own() -> None:
+    assert set(STYLES) == set(STATUSES)
+    assert len({each[1:] for each in STYLES.values()}) == len(STYLES)
 
 
 @pytest.mark.parametrize(
