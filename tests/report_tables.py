@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from txnlog.spark.schema import arrow_schema
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.tables.layout import ABORT_CANDIDATES, BLOCKED_GROUPS, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 Row = dict[str, Any]
 NIGHT = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
@@ -58,17 +58,31 @@ def file(name: str = f"broker-1/__transaction_state-0/{LOG}", **values: Any) -> 
     } | values  # fmt: skip
 
 
+def blocked(group: str = "billing", **values: Any) -> Row:
+    """A group that stands at the last stable offset of `orders-0`."""
+    return {
+        "cluster": "payments", "group_id": group, "topic": "orders", "partition": 0, "coordinator_partition": 0,
+        "blocked_by": "LAST_STABLE_OFFSET", "client_sees": "nothing new", "committed_offset": 42,
+        "last_stable_offset": 42, "log_end_offset": 92, "waiting_offsets": 50, "blocking_topic": "orders",
+        "blocking_partition": 0, "producer_id": 7, "start_offset": 42, "transactional_id": "orders-writer",
+        "cause": "NEVER_ADDED", "action": "ABORT", "not_known": "its isolation level", "as_of": NIGHT,
+    } | values  # fmt: skip
+
+
 def written(
     folder: Path,
     transactions: Sequence[Row],
     nights: Sequence[Row],
     files: Sequence[Row] = (),
     candidates: Sequence[Row] = (),
+    groups: Sequence[Row] | None = None,
 ) -> Root:
-    """The tables that a report reads, with these rows and no others."""
+    """The tables that a report reads, with these rows and no others; those of an earlier version without `groups`."""
     tables = (OPEN_TRANSACTIONS, RUNS, DUMP_FILES, ABORT_CANDIDATES)
     for table, rows in zip(tables, (transactions, nights, files, candidates), strict=True):
         _write(folder, table, rows)
+    if groups is not None:
+        _write(folder, BLOCKED_GROUPS, groups)
     return Root(str(folder))
 
 

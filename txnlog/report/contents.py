@@ -13,8 +13,8 @@ from txnlog.report.advice import rank
 from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id, states_under_way
 from txnlog.report.selection import Selection
-from txnlog.report.table_rows import check_cluster, rows
-from txnlog.tables.layout import COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
+from txnlog.report.table_rows import check_cluster, rows, rows_if_there
+from txnlog.tables.layout import BLOCKED_GROUPS, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,7 +62,7 @@ class Contents:
     `nights` are rows of `runs`, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
     latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest run
     that are not as they should be, `coordinators` all segments of `__transaction_state`, `states` those of the ids
-    whose transaction is under way.
+    whose transaction is under way. `groups` are rows of `blocked_groups`, the most offsets that wait first.
     """
 
     nights: list[Row]
@@ -71,6 +71,7 @@ class Contents:
     files: list[Row]
     coordinators: list[Row]
     states: States
+    groups: list[Row]
 
     @property
     def latest(self) -> dict[str, Row]:
@@ -88,6 +89,7 @@ class Contents:
             previous=wanted.of(self.previous),
             files=wanted.of(self.files),
             coordinators=wanted.of(self.coordinators),
+            groups=wanted.of(self.groups),
         )
 
     def standstills(self) -> list[BlockedPartition]:
@@ -107,7 +109,9 @@ def hangs(row: Row) -> bool:
 def of_tables(tables: Root | str) -> Contents:
     """The contents of tables in a folder or at a URI, read without Spark. `TableError` where they cannot be read."""
     root = tables if isinstance(tables, Root) else Root(tables)
-    return _contents(lambda table, where: rows(root, table, where), states_under_way(root))
+    # Tables of an earlier version have none.
+    groups = rows_if_there(root, BLOCKED_GROUPS)
+    return _contents(lambda table, where: rows(root, table, where), states_under_way(root), groups)
 
 
 def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
@@ -118,7 +122,7 @@ def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
         found = spark.sql(f"SELECT * FROM {root.sql_name(table)} WHERE {where}").collect()
         return [_in_utc(row.asDict(recursive=True)) for row in found]
 
-    return _contents(read, by_id(read(COORDINATOR_STATES, UNDER_WAY_SQL)))
+    return _contents(read, by_id(read(COORDINATOR_STATES, UNDER_WAY_SQL)), read(BLOCKED_GROUPS, "true"))
 
 
 def _in_utc(row: Row) -> Row:
@@ -126,7 +130,7 @@ def _in_utc(row: Row) -> Row:
     return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _contents(read: Reader, states: States) -> Contents:
+def _contents(read: Reader, states: States, groups: list[Row]) -> Contents:
     nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
     latest = {run["cluster"]: run for run in nights}
     before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
@@ -140,6 +144,7 @@ def _contents(read: Reader, states: States) -> Contents:
         sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
         [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
         states,
+        sorted(groups, key=lambda row: (-(row["waiting_offsets"] or 0), row["group_id"], *Partition.of(row))),
     )
 
 

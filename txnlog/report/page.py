@@ -89,7 +89,7 @@ def _cluster(number: int, tables: Contents, source: str) -> dict[str, Any]:
     rows = page_tables.by_urgency(tables)
     (run,) = tables.latest.values()
     (coordinators,) = coverage.coordinators_of(tables)
-    paged = (page_tables.transactions(rows), page_tables.files(tables))
+    paged = (page_tables.transactions(rows), page_tables.groups(tables), page_tables.files(tables))
     return {
         "id": f"c{number}",
         "name": run["cluster"],
@@ -102,6 +102,8 @@ def _cluster(number: int, tables: Contents, source: str) -> dict[str, Any]:
         "changes": nights.changes(tables, run["cluster"]),
         "lines": nights.lines(tables.nights),
         "coordinators": coordinators,
+        "groups": len({row["group_id"] for row in tables.groups}),
+        "not_known": sorted({row["not_known"] for row in tables.groups}),
         "paged": {table.name: table for table in paged},
         "data": {table.name: table.data() for table in paged} | {"details": details(tables, rows, source)},
     }

@@ -35,6 +35,26 @@ def transactions(rows: list[Row]) -> Paged:
     return Paged("transactions", "Open transactions, most urgent first", (*SHOWN, *hidden), rows)
 
 
+def groups(tables: Contents) -> Paged:
+    """Consumer groups that open transactions block."""
+    return Paged(
+        "groups",
+        "Consumer groups that open transactions block, the most offsets that wait first",
+        (
+            column("group_id", "group"),
+            Column("topic-partition", lambda row: f"{row['topic']}-{row['partition']}"),
+            column("blocked_by", "blocked by", "code"),
+            column("committed_offset", "committed offset", "number"),
+            column("waiting_offsets", "waiting offsets", "number"),
+            Column("open in", lambda row: f"{row['blocking_topic']}-{row['blocking_partition']}"),
+            column("transactional_id", "transactional id"),
+            column("cause", kind="code"),
+            column("action", kind="action"),
+        ),
+        tables.groups,
+    )
+
+
 def files(tables: Contents) -> Paged:
     """Files of the latest dump with damage or a problem."""
     return Paged(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.report_tables import file, night, transaction, written
+from tests.report_tables import blocked, file, night, transaction, written
 from txnlog.cli import main
 from txnlog.detection.causes import Cause
 from txnlog.report import contents, page, timeline
@@ -87,6 +87,25 @@ def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_loaded(tmp_path
     (policy,) = [str(values["content"]) for _, values in found.tags if values.get("http-equiv")]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_blocked_groups_have_a_table_of_their_own(tmp_path: Path) -> None:
+    rows = [
+        blocked("small", waiting_offsets=3),
+        blocked(HOSTILE, not_known=HOSTILE),
+        blocked("pending", waiting_offsets=None, blocking_topic="__consumer_offsets", action=None, cause=None),
+        blocked("others", cluster="stock"),
+    ]
+    tables = written(tmp_path / "new", [transaction()], [night(), night(cluster="stock")], groups=rows)
+    text = page.rendered(contents.of_tables(tables), "tables")
+    assert "3 groups cannot read on, or cannot commit, until a transaction ends." in told(text)
+    assert "1 group cannot read on" in told(text)
+    columns = {each["title"]: each for each in data(text)["groups"]["columns"]}
+    groups = columns["group"]["values"]
+    assert groups == [HOSTILE.replace("\u202e", "\\u202e"), "small", "pending"]
+    assert columns["open in"]["values"] == ["orders-0", "orders-0", "__consumer_offsets-0"]
+    older = written(tmp_path / "old", [transaction()], [night()])
+    assert "cannot read on" not in told(page.rendered(contents.of_tables(older), "tables"))
 
 
 def test_the_headline_says_how_much_stands_still_and_what_is_oldest(tmp_path: Path) -> None:
