@@ -116,6 +116,8 @@ def listed(dump: Path, *entries: tuple[int, int, int]) -> None:
         # Bytes that are no batch.
         ([data(0), b"?" * 80, marker(2)], 0, "UNKNOWN"),
         ([data(0), b"?" * 80], 0, "UNKNOWN"),
+        # They hide none where no offset is missing.
+        ([data(0), b"?" * 80, data(1)], 0, "OPEN"),
         ([b"?" * 80, data(1), marker(2)], 0, "UNKNOWN"),
         ([data(0), b"?" * 80, marker(2)], 1, "UNKNOWN"),
         ([data(0), marker(1), b"?" * 80], 0, "COMMITTED"),
@@ -156,6 +158,7 @@ def test_the_next_marker_of_the_producer_id_decides(
         ({7: b""}, 3, "BEFORE_START"),
         ({7: b""}, 7, "BEYOND_END"),
         ({0: data(0), 1: b"?" * 80, 2: marker(2)}, 0, "UNKNOWN"),
+        ({0: data(0) + b"?" * 80, 1: data(1)}, 0, "OPEN"),
         # Nothing says that a compressed message reaches back over what is missing.
         ({0: compressed(9), 100: compressed(109)}, 50, "UNKNOWN"),
         ({0: compressed(9), 10: compressed(19)}, 15, "NOT_TRANSACTIONAL"),
