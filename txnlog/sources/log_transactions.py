@@ -101,7 +101,7 @@ class LogTransactions(BatchOrder):
         chosen = chosen[order_of(batches.producer_id[chosen])]
         if not len(chosen):
             return np.zeros(0, RUN)
-        return self._joined(
+        return self._continued(
             _runs(_at(batches, chosen), {name: of[chosen] for name, of in around.items()}, self.last_gap)
         )
 
@@ -126,7 +126,7 @@ class LogTransactions(BatchOrder):
             self.last_gap[gap] = int(found[f"{gap}_start"][-1]), int(found[f"{gap}_end"][-1])
         return found
 
-    def _joined(self, runs: Numbers) -> Numbers:
+    def _continued(self, runs: Numbers) -> Numbers:
         """Join the runs that follow to those before them: those that have ended."""
         firsts = starts_of(runs["producer_id"])
         of_open = _places(self.open_runs, runs[firsts])
