@@ -29,6 +29,7 @@ from txnlog.report import (
     fencing_list,
     id_timeline,
     late_transactions,
+    partition_list,
     producers,
     record_answer,
     record_output,
@@ -37,8 +38,10 @@ from txnlog.report import (
     transactions,
 )
 from txnlog.report.dump_states import dump_states
+from txnlog.report.partition_findings import Recorded
 from txnlog.report.table_rows import rows
 from txnlog.report.transaction_query import Wanted
+from txnlog.sources import partition_transactions
 from txnlog.sources.log_copy import Place
 from txnlog.sources.record_outcome import record_outcomes
 from txnlog.tables.layout import (
@@ -306,14 +309,33 @@ def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root)
     place = Place("inventory", 1)
     cluster, copies = record_outcomes(inventory(ROOT / "data/samples/shop"), place, 191)
     of_record = record_answer.answered(cluster, place, 191, copies, tables)
+    dump, payments = "data/samples/shop", Place("payments", 1)
+    of_log = partition_transactions.transactions(inventory(ROOT / dump), payments)
+    latest = partition_list.found_in(of_log, partition_list.Wanted(), Recorded(tables, "shop", payments), 3)
     shown = [
         transaction_list.rendered(listed, "table", 80, "build/tables", slow),
         transaction_summary.rendered(summed_up, "table", "topic", 100, following),
         id_timeline.rendered(of_id, "table", 100, "build/tables"),
         fencing_list.rendered(fencing_list.fencings(tables, Wanted("shop")), "table", 100, "build/tables"),
+        partition_list.rendered(latest, "table", 140, dump),
         record_output.rendered(of_record, "table", 100, "build/tables"),
     ]
     assert [*outputs(ROOT / "docs/history.md").values()] == [seen(each) for each in shown]
+
+
+def test_markers_are_those_of_the_transactions_that_coordinators_recorded(tables: Root) -> None:
+    dump, found = inventory(SAMPLES / "shop"), Counter[tuple[Any, ...]]()
+    for topic, partition in sorted({(file.topic, file.partition) for file in dump.files if file.topic}):
+        place = Place(topic, partition or 0)
+        if topic in ("__transaction_state", "__cluster_metadata"):
+            continue
+        copy, *_ = partition_transactions.transactions(dump, place)
+        rows = [row for some in copy.rows for row in some.to_pylist()]
+        for row in Recorded(tables, "shop", place).joined(rows):
+            found[row["outcome"], row["recorded_outcome"], row["matched_by"], *row["findings"]] += 1
+    assert found["COMMIT", "COMMIT", "TIME"] > 300
+    assert found["ABORT", "ABORT", "TIME"] > 20
+    assert {*found} <= {("COMMIT", "COMMIT", "TIME"), ("ABORT", "ABORT", "TIME"), ("OPEN", None, None)}
 
 
 @pytest.mark.parametrize("sample", ["sample-3.5.2", "sample-4.3.0"])
