@@ -49,15 +49,15 @@ class Index(NamedTuple):
         ids, markers, firsts, names = zip(*sorted(rows), strict=True) if rows else ((), (), (), ())
         return cls(np.array(ids, np.int64), np.array(firsts, np.int64), np.array(markers, np.int64), names)
 
-    def covering(self, runs: Numbers) -> Numbers:
-        """Of each run the entry that has data of it, as an index; -1 where none has."""
+    def covering(self, runs: Numbers, after: Numbers) -> Numbers:
+        """Of each run the first entry with a marker after an offset, as an index; -1 if none, or of no data of it."""
         found = np.full(len(runs), -1)
         if not len(self.file):
             return found
         # Entries and runs in one order: of each run the next entry counts.
         number = len(self.file)
         ids = np.concatenate((self.producer_id, runs["producer_id"]))
-        order = np.lexsort((np.concatenate((self.marker_offset, runs["last_offset"])), ids))
+        order = np.lexsort((np.concatenate((self.marker_offset, after)), ids))
         entries = np.where(order < number, order, LATEST)
         following = np.minimum.accumulate(entries[::-1])[::-1]
         found[order[order >= number] - number] = following[order >= number]
@@ -131,7 +131,8 @@ def _gap(run: Any, is_commit: bool) -> tuple[Gap, bool]:
 
 def _heed_index(found: Judged, index: Index, end: int) -> None:
     """A broker lists the aborted transactions that the log has (`UnifiedLog.collectAbortedTransactions`)."""
-    covering = index.covering(found.runs)
+    is_known = found.outcome_from != LATEST
+    covering = index.covering(found.runs, np.where(is_known, found.outcome_from, found.runs["last_offset"]))
     places = np.flatnonzero(covering >= 0)
     if not len(places):
         return
@@ -141,7 +142,9 @@ def _heed_index(found: Judged, index: Index, end: int) -> None:
     # The marker may lie in what the copy lacks.
     is_lost = runs["lost_after"] == LATEST
     is_it = np.where(is_open, listed >= end, (listed == runs["marker_offset"]) & (runs["marker"] != COMMIT))
-    is_denied = ~is_it & ~is_lost
+    # Where nothing is missing in between, the log would have the marker.
+    is_within = is_known[places] & (listed < runs["last_offset"])
+    is_denied = is_within | (~is_it & ~is_lost)
     denied = zip(entry[is_denied].tolist(), listed[is_denied].tolist(), strict=True)
     found.set(
         places[is_denied], [f"{index.file[at]} has an ABORT marker at {it}, the log has not" for at, it in denied]
@@ -149,15 +152,15 @@ def _heed_index(found: Judged, index: Index, end: int) -> None:
     _set_aborted(found, index, places[~is_denied], entry[~is_denied])
     for name in ENDS:
         # Another transaction's.
-        found.runs[name][places[~is_it & is_lost]] = -1
+        found.runs[name][places[~is_it & ~is_denied]] = -1
     found.runs["marker_offset"][places[~is_denied]] = listed[~is_denied]
 
 
 def _set_aborted(found: Judged, index: Index, places: Numbers, entries: Numbers) -> None:
     begins = np.maximum(index.first_offset[entries], found.runs["first_offset"][places])
     is_new = (found.outcome[places] != "ABORT") | (begins < found.outcome_from[places])
+    found.outcome_from[places[is_new]] = begins[is_new]
     reasons = [
         f"the broker's transaction index lists it as aborted: {index.file[at]}" for at in entries[is_new].tolist()
     ]
     found.set(places[is_new], reasons, "ABORT")
-    found.outcome_from[places] = np.minimum(found.outcome_from[places], begins)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tests.kafka.generated_logs import LOGS, log_of
+from tests.kafka.generated_logs import LOGS, Log, log_of
 from tests.unit.sources.test_record_outcome import PARTLY_CLEANED, TEXTS, emptied, emptied_marker, listed
 from tests.writer import ABORT, NOW, batch, checkpoint, data, marker, put, record, segment
 from txnlog.dump.inventory import inventory
@@ -111,6 +111,40 @@ def test_they_agree_on_generated_logs_from_which_batches_were_lost(
     differing = [(one, expected, got) for one, expected, got in compared(dump, log.next_offset) if expected != got]
     shutil.rmtree(dump)
     assert differing == []
+
+
+@given(LOGS, st.randoms(use_true_random=False))
+def test_with_an_index_they_say_no_more_than_a_single_record_whatever_was_lost(
+    tmp_path_factory: pytest.TempPathFactory, steps: bytes, chance: random.Random
+) -> None:
+    log, dump = log_of(steps), tmp_path_factory.mktemp("dump")
+    entries = [each for each in aborted_of(log) if chance.random() < 0.8]
+    stale = 1000 + chance.randrange(4), chance.randrange(log.next_offset), log.next_offset + 9
+    # One of a log that was truncated since.
+    if chance.random() < 0.3 and all(each[0] != stale[0] or each[2] < stale[1] for each in entries):
+        entries.append(stale)
+    listed(dump, *entries)
+    for base, batches in log.segments.items():
+        kept = [batch.bytes() for batch in batches if chance.random() < 0.9]
+        if chance.random() < 0.2:
+            kept.insert(chance.randint(0, len(kept)), b"?" * 80)
+        segment(dump / "broker-1", "orders-0", b"".join(kept), base)
+    found = [*compared(dump, log.next_offset)]
+    shutil.rmtree(dump)
+    assert [(one, expected, got) for one, expected, got in found if got not in (expected, "UNKNOWN")] == []
+
+
+def aborted_of(log: Log) -> Iterator[tuple[int, int, int]]:
+    """What a broker lists: producer id, first offset, and offset of the marker."""
+    begun: dict[int, int] = {}
+    for base in sorted(log.segments):
+        for entry in log.segments[base]:
+            if entry.kind == "data" and entry.is_transactional:
+                begun.setdefault(entry.producer_id, entry.base_offset)
+            elif entry.kind in ("COMMIT", "ABORT") and not entry.is_emptied:
+                first = begun.pop(entry.producer_id, None)
+                if entry.kind == "ABORT" and first is not None:
+                    yield entry.producer_id, first, entry.base_offset
 
 
 @given(LOGS, st.randoms(use_true_random=False))
@@ -236,6 +270,24 @@ def test_an_entry_is_of_what_lies_from_its_first_offset_on(tmp_path: Path) -> No
     listed(tmp_path, (1000, 12, 14))
     lost, _ = of_log(tmp_path, data(0), b"?" * 80, data(15, 1001))
     assert (lost["producer_id"], lost["outcome"]) == (1000, "UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    ("entry", "outcome", "outcome_from"),
+    [
+        # Its marker lies beyond the end of the copy; before its first offset another one may have ended.
+        ((1000, 2, 9), "ABORT", 2),
+        # The log has something else there.
+        ((1000, 0, 1), "UNKNOWN", None),
+        ((1001, 1, 9), "OPEN", 0),
+    ],
+)
+def test_an_entry_of_what_is_open(
+    entry: tuple[int, int, int], outcome: str, outcome_from: int | None, tmp_path: Path
+) -> None:
+    listed(tmp_path, entry)
+    row = next(row for row in of_log(tmp_path, data(0), data(1, 1001), data(2)) if row["producer_id"] == 1000)
+    assert (row["outcome"], row["outcome_from"]) == (outcome, outcome_from)
 
 
 def test_what_lies_below_the_log_start_offset_is_left_out(tmp_path: Path) -> None:
