@@ -2,8 +2,8 @@
 
 One run writes two segments, one of 200-byte batches in short transactions and one of 16 KiB batches, or of other sizes,
 producers and codecs, and takes from each: `read()` of the file, `kafka-dump-log` shallow and deep, the headers with
-every checksum, what the replay needs, the same through Spark; and of the first the whole command from cold. Each figure
-is a ratio to a reference of the same round, as machines are seldom quiet.
+every checksum, what the replay needs, the same through Spark, the transactions; and of the first the whole command from
+cold. Each figure is a ratio to a reference of the same round, as machines are seldom quiet.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from tests.benchmarks.segments import Layout, dump_of
 from tests.benchmarks.text import printed, ratio, read_evidence, seconds
 from tests.kafka.judge import NEWEST, java_of
 from tests.writer import CODECS
+from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import opened_segment
 from txnlog.format.scan import scan
+from txnlog.sources.log_copy import all_copies
+from txnlog.sources.partition_transactions import rows_of_copy
 
 JOB = "tests.benchmarks.text_job"
 EMPTY_JOB = "tests.benchmarks.empty_job"
@@ -49,6 +52,13 @@ def decode_headers(dump: Path) -> None:
         with opened_segment(str(path)) as segment:
             for _ in scan(segment):
                 pass
+
+
+def read_transactions(dump: Path) -> None:
+    """List the transactions of each log, as `txnlog partition` does, on one core."""
+    for copy in all_copies(inventory(dump)):
+        for _ in rows_of_copy(copy):
+            pass
 
 
 def through_spark(dump: Path, what: str) -> Peak:
@@ -105,6 +115,7 @@ def compare(layout: Layout, dump: Path, scratch: Path, rounds: int) -> None:
             "kafka-dump-log --deep-iteration": lambda: tool(dump, scratch, "--deep-iteration"),
             "headers and checksums, one core": lambda: decode_headers(dump),
             "what the replay needs, one core": lambda: read_evidence(dump, full=True),
+            "transactions of the log, one core": lambda: read_transactions(dump),
         },
     )
     deep, whole = found["kafka-dump-log --deep-iteration"], found["read() into memory"]
