@@ -108,7 +108,7 @@ def _voided(found: Judged, damage: list[Damage]) -> Judged:
 
 
 def _of_segments(copy: LogCopy, problems: list[str]) -> Iterator[Judged]:
-    log, damage, index = LogTransactions(), list[Damage](), Index.of(copy.files)
+    log, damage, index = LogTransactions(), list[Damage](), Index.of(copy.files, problems)
     for file, batches in batches_of_segments(segments_of(copy.files), log, damage):
         ended = log.add(file, batches)
         yield judged(ended, index, log.end, is_in_order=log.is_in_order)

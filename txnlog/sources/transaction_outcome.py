@@ -33,13 +33,14 @@ class Index(NamedTuple):
     file: Sequence[str]
 
     @classmethod
-    def of(cls, files: Sequence[DumpFile]) -> Index:
-        """That of the files of a copy. A damaged one says nothing: `detect` reports it, and the log says the same."""
-        listed = [
-            (file.file, small_file(file).entries)
-            for file in files
-            if file.kind is FileKind.TRANSACTION_INDEX and not file.skipped and not file.is_text
-        ]
+    def of(cls, files: Sequence[DumpFile], problems: list[str]) -> Index:
+        """That of the files of a copy. A damaged one says nothing but that, in `problems`: the log says the same."""
+        listed = []
+        for file in files:
+            if file.kind is FileKind.TRANSACTION_INDEX and not file.skipped and not file.is_text:
+                read = small_file(file)
+                listed.append((file.file, read.entries))
+                problems += [] if read.entries is not None else [f"{file.file}: {read.columns['problem']}"]
         rows = [
             (entry["producer_id"], entry["last_offset"], entry["first_offset"], name)
             for name, entries in listed
@@ -66,7 +67,7 @@ class Index(NamedTuple):
         return np.where((found != LATEST) & is_of_it & (runs["batches"] > 0), entry, -1)
 
 
-NO_INDEX = Index.of(())
+NO_INDEX = Index.of((), [])
 
 
 @dataclass

@@ -190,6 +190,15 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: Printed) -> None:
     assert printed.err.startswith("txnlog: not read: broker-1/orders-0/")
 
 
+def test_a_damaged_index_is_said(tmp_path: Path, capsys: Printed) -> None:
+    dump = dump_of(tmp_path, data(0) + marker(1))
+    put(dump / "broker-1/orders-0" / f"{0:020}.txnindex", b"garbage")
+    assert main(["partition", str(dump), *OF]) == 0
+    out = capsys.readouterr().out
+    assert "1 transaction: 1 COMMIT." in out
+    assert f"Not read: broker-1/orders-0/{0:020}.txnindex: byte 0: " in out
+
+
 def test_a_partition_without_transactions_says_so(tmp_path: Path, capsys: Printed) -> None:
     dump = dump_of(tmp_path, b"")
     assert main(["partition", str(dump), *OF]) == 0
