@@ -37,11 +37,13 @@ def with_missing_records(
         .unionByName(_of_more_commits_than_recorded(sums, named, copies, coverage))
         .join(_owners(named), [*PRODUCER], "left")
         .join(_believed(coverage, clusters), ["cluster"], "inner")
-        # What was written after the coordinator was copied has its record in no copy.
+        # What was written after the coordinator was copied has its record in no copy. But before it gives out a later
+        # epoch, it has recorded each commit of the epochs before (`TransactionCoordinator.initTransactionId`).
         .where(
             "if(owner IS NULL, are_all_there, owner = coordinator_partition)"
             f" AND marked_at > if(owner IS NULL, all_whole_from, whole_from) + {clock_skew_ms}"
-            f" AND marked_at < if(owner IS NULL, all_copied_from, coordinator_copy_from) - {clock_skew_ms}"
+            f" AND (marked_at < if(owner IS NULL, all_copied_from, coordinator_copy_from) - {clock_skew_ms}"
+            " OR coalesce(producer_epoch < latest_epoch, false))"
         )
     )
     contradictions = summed(contradicting, PLACE, "count(*) AS unexplained_commits")
@@ -144,15 +146,19 @@ def _of_more_commits_than_recorded(
 
 
 def _owners(named: DataFrame) -> DataFrame:
-    """Each producer id that a record names or announces, and in which coordinator partition (`owner`)."""
-    return (
+    """Each producer id that a record names or announces, in which coordinator partition (`owner`), and its epoch there.
+
+    `latest_epoch` is null for one that is announced only.
+    """
+    return summed(
         named.selectExpr(
             "cluster",
             "coordinator_partition AS owner",
-            "explode(array(producer_id, next_producer_id)) AS producer_id",
-        )
-        .where("producer_id >= 0")
-        .distinct()
+            "inline(array(struct(producer_id, producer_epoch AS epoch),"
+            " struct(next_producer_id AS producer_id, CAST(NULL AS smallint) AS epoch)))",
+        ).where("producer_id >= 0"),
+        ("cluster", "owner", "producer_id"),
+        "max(epoch) AS latest_epoch",
     )
 
 

@@ -106,6 +106,10 @@ CASES = [
            "id(app) empty@50 id(shop, of=8) empty@60 ongoing@61[orders-0] prepare_commit@62", "NEVER_ADDED ABORT"),
     attack(5, "in a copy that is not believed, as its leader was elected unclean", "data(0, leader=2)@100 plain(1..3, leader=2)",
            "empty@50", "HISTORY_COMPACTED UNDETERMINED", logs={"orders-0@2": "data(0)@100 commit(1)@101"}),
+    attack(5, "a commit of an earlier epoch, seconds before the last record of a coordinator that has lost it",
+           "data(0)@100 abort(1, of=8)@200", None, "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 empty(coordinator=1, epoch=1)@900",
+                 "payments-0@1": "data(0)@100 commit(1)@899:58"}, copied={"2": (900, 1001)}),
     # 6: a missing first segment is no moved log start.
     attack(6, "the first epoch starts below the copy", "segment(10) epochs(0, 0) snapshot(10, open=4)@100 plain(10)@300",
            "empty@50", "COVERAGE_GAP UNDETERMINED"),
