@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -16,18 +14,18 @@ from txnlog.detection.conditions import Thresholds
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import shown_whole
 from txnlog.detection.whole_ranges import WholeRange
-from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
+from txnlog.dump.dump_file import Inventory
 from txnlog.errors import DumpError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of, log_dirs_frame
 from txnlog.job.keeping import keeping
 from txnlog.job.kept_records import keep_records
+from txnlog.job.known_segments import without_known_segments
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.steps import Steps
 from txnlog.job.stored_archive import stored_ranges
 from txnlog.sources.reading import evidence
-from txnlog.sources.small_files import small_file
 from txnlog.spark.settle import settled_together
 from txnlog.tables.layout import Root
 from txnlog.tables.lock import only_writer
@@ -44,7 +42,7 @@ Ends = dict[tuple[str, int, str], int]
 def archive_dump(start: Start, options: DetectOptions, announce: Callable[[str], None]) -> dict[str, int]:
     """Keep what a dump shows of coordinators; how many records are new, by cluster. Other partitions are not read.
 
-    Segments that the archive has already are not read either, but for the one with its last record.
+    Segments that the archive has already are not read either, but for the one with the last record of them.
     """
     steps = Steps(announce)
     with steps.step("list the dump"):
@@ -57,7 +55,7 @@ def archive_dump(start: Start, options: DetectOptions, announce: Callable[[str],
     with ExitStack() as writing, keeping(spark) as keep:
         with steps.step("open the tables"):
             open_tables(store, writing)
-        news = without_known_segments(dump.files, ends_of(stored_ranges(store, clusters)))
+        news = without_known_segments(dump.files, stored_ranges(store, clusters))
         with steps.step("read and keep"):
             read = keep(evidence(spark, dataclasses.replace(dump, files=news)))
             facts = facts_of(read, options, dump)
@@ -122,26 +120,3 @@ def ends_of(ranges: Iterable[WholeRange]) -> Ends:
     for each in ranges:
         ends[each.log] = max(each.to_offset, ends.get(each.log, 0))
     return ends
-
-
-def without_known_segments(files: Iterable[DumpFile], ends: Ends) -> tuple[DumpFile, ...]:
-    """The files but for the segments of coordinators that lie below the last record that the archive has of their log.
-
-    The segment with this record stays: it shows that the log is still the same (KIP-101).
-    """
-    by_folder = groupby(sorted(files, key=lambda file: file.file), key=lambda file: os.path.dirname(file.file))
-    return tuple(file for _, of_folder in by_folder for file in _unknown(list(of_folder), ends))
-
-
-def _unknown(folder: list[DumpFile], ends: Ends) -> Iterator[DumpFile]:
-    metadata = next((file for file in folder if file.kind is FileKind.PARTITION_METADATA), None)
-    known = 0
-    if metadata is not None and metadata.topic == TRANSACTION_STATE:
-        topic_id = str(small_file(metadata).columns.get("topic_id"))
-        known = ends.get((metadata.cluster, metadata.partition or 0, topic_id), 0)
-    segments = sorted(
-        (file for file in folder if file.kind is FileKind.SEGMENT and file.base_offset is not None),
-        key=lambda file: file.base_offset or 0,
-    )
-    below = {file.file for file, following in pairwise(segments) if (following.base_offset or 0) < known}
-    yield from (file for file in folder if file.file not in below)

@@ -44,7 +44,8 @@ class Sample:
             shutil.rmtree(target)
         raise TimeoutError(f"the log cleaner never stood still for as long as it takes to copy {source}")
 
-    def _write_manifest(self) -> None:
+    def write_manifest(self) -> None:
+        """The manifest, `dump.toml`."""
         lines = [
             f'cluster = "{_cluster(self.name)}"',
             f'transaction_max_timeout = "{self.max_timeout_ms // 1000}s"',
@@ -59,7 +60,7 @@ class Sample:
             ]
         (self.folder / "dump.toml").write_text("\n".join(lines) + "\n")
 
-    def _write_truth(self, lab: Lab, leaders: Mapping[tuple[str, int], int]) -> None:
+    def write_truth(self, lab: Lab, leaders: Mapping[tuple[str, int], int]) -> None:
         """What detection must say, row by row. `leaders`: whose copy of a partition is to be believed."""
         rows = sorted(
             (self._row(one, self.copied[leaders[one.first.topic, one.first.partition]][0]) for one in lab.hanging),
@@ -92,8 +93,8 @@ class Sample:
 
     def write_notes(self, lab: Lab, leaders: Mapping[tuple[str, int], int], hanging: str, lines: Iterable[str]) -> None:
         """All that stands beside the copied folders."""
-        self._write_manifest()
-        self._write_truth(lab, leaders)
+        self.write_manifest()
+        self.write_truth(lab, leaders)
         (self.folder / "find-hanging.txt").write_text(hanging)
         (self.folder / "README.md").write_text(f"# {self.name}\n\n" + "\n".join(lines) + "\n")
 
