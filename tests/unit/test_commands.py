@@ -167,7 +167,7 @@ def test_detect_ends_with_the_count_of_each_action_and_what_to_type_next(
     first, _, history, hint, last = ends(tmp_path / "some tables", [*found, *elsewhere], capsys)
     assert first.startswith("payments: 1 open transaction, 1 late, 1 to abort, 0 undetermined (1 partition, as of")
     assert history == "payments: history of coordinators: no record of __transaction_state-0"
-    assert hint.startswith("  no earlier dump is in these tables: ")
+    assert hint.startswith("  copy __transaction_state again before compaction ")
     tables = f"'{tmp_path / 'some tables'}'"
     assert (
         last

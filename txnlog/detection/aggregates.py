@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 
 def summed(frame: DataFrame, keys: tuple[str, ...], *aggregates: str) -> DataFrame:
     """One row for each combination of the keys, with what the aggregates say: each is Spark SQL with a name."""
-    return frame.groupBy(*_columns(frame.sparkSession, keys)).agg(*map(F.expr, aggregates))
+    return frame.groupBy(*(_column(frame.sparkSession, key) for key in keys)).agg(*map(F.expr, aggregates))
 
 
 @cache
-def _columns(_: SparkSession, names: tuple[str, ...]) -> list[Column]:
-    """Columns by name: those of one frame are those of any other."""
-    return [F.col(name) for name in names]
+def _column(_: SparkSession, name: str) -> Column:
+    """A column by name: that of one frame is that of any other."""
+    return F.col(name)

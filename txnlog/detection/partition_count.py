@@ -56,7 +56,7 @@ def partition_counts(states: DataFrame, copies: DataFrame, checkpoints: DataFram
         "flatten(collect_list(multiples)) AS multiples",
         "slice(sort_array(collect_set(contradicting_id)), 1, 3) AS contradicting_ids",
     )
-    named = (each.where(IS_COORDINATOR).select("cluster", "partition") for each in (copies, checkpoints))
+    named = (each.where(IS_COORDINATOR).selectExpr("cluster", "partition") for each in (copies, checkpoints))
     present = summed(reduce(DataFrame.unionByName, named), ("cluster",), "max(partition) AS last_partition")
     divisor = f"aggregate(multiples, 0L, (a, b) -> {_GCD.format(a='a', b='b')})"
     possible = (

@@ -134,7 +134,7 @@ def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) 
     """Those of some archived records that no copy has whole; as `recorded_states`."""
     stretch = (
         copies.where("is_chosen")
-        .select(*PLACE, "history_from")
+        .selectExpr(*PLACE, "history_from")
         .join(archived, [*PLACE], "inner")
         .where("archived_from < history_from")
         .selectExpr(

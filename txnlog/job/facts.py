@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from txnlog.config import DetectOptions
 from txnlog.detection.inputs import Facts
@@ -50,10 +49,10 @@ def facts_of(
 
     def entries(fact: str) -> DataFrame:
         # Spark skips the rows of other kinds in a cached frame if the wanted kinds are literals.
-        return evidence.where(F.col("fact") == fact).select(f"{fact}.*")
+        return evidence.where(f"fact = '{fact}'").selectExpr(f"{fact}.*")
 
     facts = Facts(
-        replay_sums=evidence.where(F.col("fact").isin(*OF_REPLAY)).select(*spark_schema(ReplayRow).names),
+        replay_sums=evidence.where(f"fact IN {OF_REPLAY}").selectExpr(*spark_schema(ReplayRow).names),
         batches=_batches_of(spark, dump),
         dump_files=_dump_files(evidence, dump),
         transaction_states=entries(STATES),
@@ -76,7 +75,7 @@ def facts_of(
 def _dump_files(evidence: DataFrame, dump: Inventory) -> DataFrame:
     """A row for each file; those of long texts are put together of what several tasks have read."""
     names = spark_schema(DumpFileRow).names
-    rows = evidence.where(f"fact = '{FILE}'").select(*names)
+    rows = evidence.where(f"fact = '{FILE}'").selectExpr(*names)
     if not any(file.is_text and may_be_split(file.path, file.size) for file in dump.files):
         return rows
     pieces = evidence.where(f"fact = '{PIECES}'").select(*names, "piece").toArrow().to_pylist()

@@ -20,7 +20,7 @@ from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_cluste
 from txnlog.job.steps import Steps
 from txnlog.keys import COPY, LOG_DIR
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import Settled, local_frame, settled_together
+from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.changes import (
     as_upserts,
     candidate_changes,
@@ -36,7 +36,6 @@ from txnlog.tables.layout import (
     OPEN_TRANSACTIONS,
     RUNS,
     TRANSACTIONAL_IDS,
-    Table,
 )
 from txnlog.tables.run_rows import RunRow
 from txnlog.tables.store import Store
@@ -75,8 +74,8 @@ def write_results(
             latest_runs(store, clusters),
             with_states(store, clusters),
         )
-        _merge(store, OPEN_TRANSACTIONS, transactions, clusters, f"target.{since}")
-        _merge(store, ABORT_CANDIDATES, to_abort, clusters)
+        store.merge(OPEN_TRANSACTIONS, transactions, clusters, f"target.{since}")
+        store.merge(ABORT_CANDIDATES, to_abort, clusters)
     # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.
     with steps.step("write states and inventory"), ThreadPoolExecutor(2) as beside:
@@ -112,12 +111,6 @@ def _during(detection: Detection) -> str:
     if not detection.as_ofs:
         return "as_of IS NOT NULL"
     return f"as_of BETWEEN timestamp_millis({detection.as_ofs[0]}) AND timestamp_millis({detection.as_ofs[-1]})"
-
-
-def _merge(store: Store, table: Table, changes: Settled, clusters: list[str], among: str = "true") -> None:
-    """Write what changed; where nothing did, there is no commit."""
-    if changes.rows.num_rows:
-        store.merge(table, changes.frame, clusters, among)
 
 
 def _write_dump_files(store: Store, clusters: list[str], files: DataFrame, detection: Detection, during: str) -> None:

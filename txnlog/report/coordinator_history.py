@@ -23,8 +23,8 @@ COLUMNS = (
 # The others are counted.
 NAMED = 5
 FIRST_DUMP = (
-    "no earlier dump is in these tables: dump __transaction_state again before compaction removes what this one shows,"
-    " and later verdicts rest on both"
+    "copy __transaction_state again before compaction removes what this dump shows: later verdicts rest on both"
+    " (txnlog archive, or the next dump)"
 )
 
 

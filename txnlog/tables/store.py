@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 
 import txnlog
 from txnlog.errors import TableError
+from txnlog.spark.session import is_small
+from txnlog.spark.settle import Settled, settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
 from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, of_table
@@ -104,8 +106,8 @@ class Store:
         writer = of_table(table, rows).write.format("delta").mode("overwrite")
         self._save(table, writer.option("replaceWhere", of_clusters(clusters)))
 
-    def merge(self, table: Table, changes: DataFrame, clusters: list[str], among: str = "true") -> None:
-        """Carry out changes: rows of the table and an `OPERATION` each; each key occurs once.
+    def merge(self, table: Table, changes: DataFrame | Settled, clusters: list[str], among: str = "true") -> None:
+        """Carry out changes, if there are any: rows of the table and an `OPERATION` each; each key occurs once.
 
         `among` holds for each row (of `target`) that any of them can be for: files without such rows are not read.
 
@@ -113,7 +115,8 @@ class Store:
         """
         if self.is_new(table):
             # A merge takes five times as long.
-            self.append(table, changes.where(f"{OPERATION} <> '{DELETE}'"))
+            rows = changes.frame if isinstance(changes, Settled) else changes
+            self.append(table, rows.where(f"{OPERATION} <> '{DELETE}'"))
             return
         names = [field.name for field in columns_of(table)]
         assignments = ", ".join(f"target.`{name}` = source.`{name}`" for name in names)
@@ -127,12 +130,12 @@ class Store:
             f" WHEN MATCHED THEN UPDATE SET {assignments}"
             f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
         )
-        self._run(table, lambda: self.spark.sql(sql, changes=changes))
+        self._run_with(table, sql, changes)
 
     def remove(self, table: Table, gone: DataFrame, clusters: list[str], among: str = "true") -> None:
         """Remove the rows that have the key of one of `gone`; `among` as for `merge`."""
         sql = f"{self._merge(table, clusters, among)} WHEN MATCHED THEN DELETE"
-        self._run(table, lambda: self.spark.sql(sql, changes=gone.select(*table.key)))
+        self._run_with(table, sql, gone.select(*table.key))
 
     def run(self, table: Table, statement: str) -> list[Row]:
         """What an SQL statement about a table answers, in which `{table}` stands for its name."""
@@ -140,6 +143,16 @@ class Store:
         sql = statement.format(table=self.root.sql_name(table))
         self._run(table, lambda: answer.extend(self.spark.sql(sql).collect()))
         return answer
+
+    def _run_with(self, table: Table, sql: str, changes: DataFrame | Settled) -> None:
+        """Run a MERGE. It reads the changes twice, so few of them are computed before, and of none nothing is made."""
+        if is_small(self.spark) and not isinstance(changes, Settled):
+            (changes,) = settled_together(changes)
+        if isinstance(changes, Settled):
+            if not changes.rows.num_rows:
+                return
+            changes = changes.frame
+        self._run(table, lambda: self.spark.sql(sql, changes=changes))
 
     def _merge(self, table: Table, clusters: list[str], among: str) -> str:
         on = " AND ".join([f"target.{of_clusters(clusters)}", among, *(f"target.{k} = source.{k}" for k in table.key)])
