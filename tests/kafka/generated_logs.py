@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import writer
@@ -187,6 +189,29 @@ def log_of(steps: bytes) -> Log:
     if not log.segments[0]:
         log.data(None, -1, 0, is_transactional=False)
     return log
+
+
+def different_logs(count: int) -> list[Log]:
+    """So many logs, no two of which are the same."""
+    found: dict[str, Log] = {}
+
+    @settings(max_examples=count + count // 10, database=None, suppress_health_check=list(HealthCheck))
+    @given(LOGS)
+    def collect(steps: bytes) -> None:
+        if len(found) < count:
+            log = log_of(steps)
+            found.setdefault(str(log), log)
+
+    collect()
+    assert len(found) == count
+    return list(found.values())
+
+
+def write_log(log: Log, folder: Path) -> None:
+    """Its segments, as files of a folder."""
+    folder.mkdir(parents=True)
+    for base, entries in log.segments.items():
+        (folder / f"{base:020}.log").write_bytes(b"".join(entry.bytes() for entry in entries))
 
 
 def _transactional(log: Log, producer: Producer, detail: int) -> None:

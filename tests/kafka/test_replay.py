@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.kafka.generated_logs import LOGS, Log, log_of
+from tests.kafka.generated_logs import Log, different_logs, write_log
 from tests.kafka.judge import NEWEST, OLDEST, judged
 from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
@@ -38,19 +37,7 @@ Answer = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def logs() -> list[Log]:
-    """Different logs, as many as are asked for."""
-    found: dict[str, Log] = {}
-
-    @settings(max_examples=COUNT + COUNT // 10, database=None, suppress_health_check=list(HealthCheck))
-    @given(LOGS)
-    def collect(steps: bytes) -> None:
-        if len(found) < COUNT:
-            log = log_of(steps)
-            found.setdefault(str(log), log)
-
-    collect()
-    assert len(found) == COUNT
-    return list(found.values())
+    return different_logs(COUNT)
 
 
 @dataclass(frozen=True)
@@ -73,9 +60,7 @@ def dumps(logs: list[Log], tmp_path_factory: pytest.TempPathFactory) -> Dumps:
     lines = []
     for number, log in enumerate(logs):
         folder = made.ours / f"{TOPIC}-{number}"
-        folder.mkdir(parents=True)
-        for base, entries in log.segments.items():
-            (folder / f"{base:020}.log").write_bytes(b"".join(entry.bytes() for entry in entries))
+        write_log(log, folder)
         lines += [content | {"file": f"{folder.name}/{name}"} for name, content in log.text()]
     assert list(judged(NEWEST, "Write", "logs", made.kafkas, lines=lines)) == []
     shutil.copytree(made.kafkas, made.snapshots)
