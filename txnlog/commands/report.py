@@ -8,25 +8,38 @@ from pathlib import Path
 from txnlog.commands.command import Command, add_cluster, add_tables, tables_root
 from txnlog.errors import OptionError
 from txnlog.report.output import printable
+from txnlog.report.transaction_query import Wanted
 from txnlog.report.words import size
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
     add_cluster(parser)
+    parser.add_argument(
+        "--transactional-id", metavar="ID", help="a page about this id alone, with its past transactions"
+    )
     parser.add_argument("--html", required=True, type=Path, metavar="FILE", help="HTML file to write")
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    from txnlog.report import contents, page
-
-    root = tables_root(parsed.tables)
-    content = page.rendered(contents.of_tables(root).only(parsed.cluster), root.text).encode()
+    content = _page(parsed).encode()
     try:
         parsed.html.write_bytes(content)
     except OSError as error:
         raise OptionError(f"{parsed.html}: the report cannot be written there: {error.strerror}") from error
     print(f"report: {printable(parsed.html)} ({size(len(content))})")
+
+
+def _page(parsed: argparse.Namespace) -> str:
+    root = tables_root(parsed.tables)
+    if parsed.transactional_id is not None:
+        from txnlog.report import id_page
+
+        return id_page.rendered(root, Wanted(parsed.cluster, parsed.transactional_id))
+
+    from txnlog.report import contents, page
+
+    return page.rendered(contents.of_tables(root).only(parsed.cluster), root.text)
 
 
 COMMAND = Command(

@@ -79,11 +79,11 @@ def rendered(found: Fencings, form: str, width: int | None = None, tables: str =
     if len(found.rows) < whole:
         lines.append(f"Only the latest {len(found.rows)} are listed: --limit {whole} lists all.")
     name = " ".join(map(word, option("--transactional-id", found.rows[-1]["transactional_id"])))
-    table = as_table(found.rows, with_cluster(found.rows, _COLUMNS), width)
+    table = as_table(found.rows, with_cluster(found.rows, SHOWN), width)
     return table + "\n".join([*lines, f"Next: txnlog timeline --tables {word(tables)} {name}\n"])
 
 
-_COLUMNS = (
+SHOWN = (
     Column("Time", "time"),
     Column("TransactionalId", "transactional_id", is_name=True),
     Column("Fenced", fenced),

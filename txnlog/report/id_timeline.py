@@ -115,7 +115,7 @@ def rendered(found: IdTimeline, form: str, width: int | None = None, tables: str
     command = f"explain --tables {word(tables)} {name}"
     if OPEN not in found.counts:
         command = f"transactions --tables {word(tables)} {name} --summary"
-    return as_table(found.events, with_cluster(found.events, _COLUMNS), width) + "\n".join(
+    return as_table(found.events, with_cluster(found.events, SHOWN), width) + "\n".join(
         [*lines, f"Next: txnlog {command}\n"]
     )
 
@@ -132,7 +132,7 @@ def _places(row: Row) -> str:
     return "" if row["partitions"] is None else partitions(row)
 
 
-_COLUMNS = (
+SHOWN = (
     Column("Time", "time"),
     Column("Event", "event", styles=STATUS_STYLES | {STARTED: "bold"}),
     Column("ProducerId", or_none("producer_id"), rank=2),

@@ -94,9 +94,9 @@ def with_cluster(rows: Rows, columns: Sequence[Column]) -> Sequence[Column]:
     return (Column("Cluster", "cluster", is_name=True), *columns) if several else columns
 
 
-def as_table(rows: Rows, columns: Sequence[Column], width: int | None = None) -> str:
-    """Columns padded to their widest cell, as Kafka's own tools print. With a `width`, it is for a terminal."""
-    drawn = [
+def with_cells(rows: Rows, columns: Sequence[Column]) -> list[Drawn]:
+    """The columns with their cells as texts of a line each."""
+    return [
         Drawn(
             column,
             column.heading,
@@ -104,6 +104,11 @@ def as_table(rows: Rows, columns: Sequence[Column], width: int | None = None) ->
         )
         for column in columns
     ]
+
+
+def as_table(rows: Rows, columns: Sequence[Column], width: int | None = None) -> str:
+    """Columns padded to their widest cell, as Kafka's own tools print. With a `width`, it is for a terminal."""
+    drawn = with_cells(rows, columns)
     if width is not None:
         return fitted(drawn, width)
     lines = zip(*([each.column.heading, *each.cells] for each in drawn), strict=True)

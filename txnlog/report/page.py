@@ -6,24 +6,16 @@ import base64
 import hashlib
 from collections import Counter
 from datetime import UTC, datetime
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import txnlog
 from txnlog.detection.causes import Action
-from txnlog.errors import SetupError
-from txnlog.report import coverage, nights, page_tables, words
-from txnlog.report.abort_candidates import word
-from txnlog.report.advice import ADVICE, counted_actions, meaning, rank, urgency
+from txnlog.report import coverage, nights, page_tables, templates
+from txnlog.report.advice import ADVICE, counted_actions, rank, urgency
 from txnlog.report.contents import Contents, Partition, Row, hangs
 from txnlog.report.details import details
-from txnlog.report.output import printable
 from txnlog.report.remedy import remedy
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-FILES = resources.files("txnlog.report") / "page_files"
 SCRIPTS = ("timeline.js", "list.js", "script.js")
 
 
@@ -32,50 +24,21 @@ def rendered(tables: Contents, source: str) -> str:
 
     Raises `SetupError` where Jinja is missing.
     """
-    environment = _environment()
+    template = templates.template("report.html.j2")
     parts = [tables.only(cluster) for cluster in tables.latest]
     clusters = [_cluster(number, part, source) for number, part in enumerate(sorted(parts, key=_order), 1)]
-    script = "\n".join(map(_file, SCRIPTS))
-    return environment.get_template("report.html.j2").render(
+    script = "\n".join(map(templates.file, SCRIPTS))
+    return template.render(
         version=txnlog.__version__,
         generated=datetime.now(UTC),
         source=source,
         clusters=clusters,
         blocked=sum(each["headline"]["partitions"] for each in clusters),
         data={each["id"]: each.pop("data") for each in clusters},
-        style=_file("style.css"),
+        style=templates.file("style.css"),
         script=script,
         hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-
-
-def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError as error:
-        raise SetupError("the report needs Jinja: pip install 'txnlog[report]'") from error
-    environment = Environment(
-        autoescape=True,
-        loader=FunctionLoader(_file),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": words.number,
-        "lasting": words.lasting,
-        "moment": words.moment,
-        "size": words.size,
-        "name": printable,
-        "word": word,
-        "meaning": meaning,
-    }
-    environment.globals["amount"] = words.amount
-    return environment
-
-
-def _file(name: str) -> str:
-    return (FILES / name).read_text("utf-8")
 
 
 def _order(tables: Contents) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ def rendered(found: Found, form: str, width: int | None = None, tables: str = ""
         lines.append(f"Only the latest {len(found.rows)} are listed: --limit {whole} lists all.")
     return "\n".join(
         [
-            as_table(found.rows, with_cluster(found.rows, _COLUMNS), width) + lines[0],
+            as_table(found.rows, with_cluster(found.rows, SHOWN), width) + lines[0],
             *lines[1:],
             f"Next: {_following(found, tables, wanted)}\n",
         ]
@@ -91,7 +91,7 @@ def partitions(row: Row) -> str:
     return ",".join(f"{each['topic']}-{each['partition']}" for each in row["partitions"]) or NONE
 
 
-_COLUMNS = (
+SHOWN = (
     Column("Start", "start_timestamp"),
     Column("TransactionalId", "transactional_id", is_name=True),
     Column("Outcome", "status", styles=STATUS_STYLES),

@@ -116,7 +116,7 @@ def rendered(found: list[Row], form: str, by: str, width: int | None = None, end
     if not found:
         return "No transactions.\n"
     group = Column(_HEADINGS[by], or_none(GROUPS[by][0]), is_name=by not in TIMES)
-    table = as_table(found, with_cluster(found, (group, *_COLUMNS)), width)
+    table = as_table(found, with_cluster(found, (group, *SHOWN)), width)
     return table + text_of([Paragraph(_MEANING, 0)], width) + ending
 
 
@@ -152,7 +152,7 @@ _HEADINGS = {
     "hour": "Hour",
     "day": "Day",
 }
-_COLUMNS = (
+SHOWN = (
     Column("Transactions", "transactions"),
     *(Column(f"{name}Ms", or_none(f"{name.lower()}_ms")) for name in ("P50", "P95", "P99", "Max")),
     Column("MarkersMaxMs", or_none("markers_max_ms"), rank=6),

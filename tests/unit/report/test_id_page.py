@@ -1,0 +1,134 @@
+"""`txnlog report --transactional-id`: a page of what an id has open and of its past, in which names are text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import report_tables
+from tests.tables_by_hand import at, put
+from txnlog.cli import main
+from txnlog.report import id_page
+from txnlog.report.transaction_query import Wanted
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, COORDINATOR_STATES, TRANSACTIONS, Root
+
+ID = "</style><script>alert(1)</script>\u202e{{ 7 * 7 }}"
+SHOWN = ID.replace("\u202e", "\\u202e")
+
+
+class Page(HTMLParser):
+    """The tags of a page, and its words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.words = " ".join(" ".join(self.texts).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def record(offset: int, state: str, epoch: int, **values: Any) -> dict[str, Any]:
+    return {
+        "cluster": "payments", "transactional_id": ID, "topic_id": "t", "offset": offset, "state": state,
+        "producer_id": 7, "producer_epoch": epoch, "append_timestamp": at(offset),
+        "last_update_timestamp": at(offset),
+    } | values  # fmt: skip
+
+
+def ended(second: int, outcome: str = "COMMIT", **values: Any) -> dict[str, Any]:
+    return {
+        "cluster": "payments", "transactional_id": ID, "topic_id": "t", "producer_id": 7, "producer_epoch": 0,
+        "end_epoch": 0, "start_timestamp": at(second), "decided_at": at(second + 1), "completed_at": at(second + 1),
+        "outcome": outcome, "ended_by": "CLIENT", "first_offset": second, "last_offset": second + 1,
+        "partitions": [{"topic": "orders", "partition": 3, "listed_at": at(second)}],
+    } | values  # fmt: skip
+
+
+RECORDS = [record(0, "Empty", 0), record(9, "Empty", 1), record(5, "Empty", 0, transactional_id="other")]
+PAST = [ended(1), ended(3, "ABORT"), ended(6, transactional_id="other", producer_id=8888)]
+
+
+def tables(
+    folder: Path,
+    opened: Iterable[dict[str, Any]] = (),
+    records: list[dict[str, Any]] = RECORDS,
+    past: list[dict[str, Any]] = PAST,
+) -> Root:
+    root = report_tables.written(folder, [*opened], [report_tables.night()], [])
+    for table, rows in ((COORDINATOR_RECORDS, records), (TRANSACTIONS, past), (COORDINATOR_RANGES, [])):
+        put(root, table, rows)
+    put(root, COORDINATOR_STATES, [])
+    return root
+
+
+def page(root: Root, cluster: str | None = None) -> Page:
+    return Page(id_page.rendered(root, Wanted(cluster, ID)))
+
+
+def test_it_has_what_is_open_with_its_remedy_and_the_past_of_this_id_alone(tmp_path: Path) -> None:
+    opened = [report_tables.transaction(transactional_id=ID), report_tables.transaction("refunds")]
+    words = page(tables(tmp_path, opened)).words
+    assert "1 open transaction: 1 ABORT." in words
+    assert "orders-0 from offset 42" in words
+    assert "refunds" not in words
+    assert "no transaction listed it" in words
+    assert "abort-list" in words
+    assert "1 COMMIT" in words
+    assert "1 ABORT" in words
+    assert "Producers that were fenced" in words
+    assert "epoch 0 NEW_PRODUCER 7 1" in words
+    assert "How long its transactions took, in ms" in words
+    assert "COMMIT CLIENT 1000 7 orders-3" in words
+    assert "ABORT CLIENT 1000 7 orders-3" in words
+    assert "8888" not in words
+
+
+def test_what_it_does_not_have_is_said(tmp_path: Path) -> None:
+    assert "It has nothing open in the latest dump." in page(tables(tmp_path / "past")).words
+    opened = [report_tables.transaction(transactional_id=ID)]
+    words = page(tables(tmp_path / "open", opened, [], [])).words
+    assert "No record of it is kept" in words
+    assert "Producers that were fenced" not in words
+
+
+def test_a_name_is_text_and_nothing_else(tmp_path: Path) -> None:
+    opened = [report_tables.transaction(ID, transactional_id=ID, reason=ID)]
+    past = [ended(1, partitions=[{"topic": ID, "partition": 0, "listed_at": at(1)}])]
+    found = page(tables(tmp_path, opened, past=past))
+    tags = {tag for tag, _ in found.tags}
+    assert not tags & {"script", "img", "iframe", "object", "form"}
+    assert [values for _, values in found.tags if any(name.startswith("on") for name in values)] == []
+    links = [values[name] for _, values in found.tags for name in ("src", "href", "action") if name in values]
+    assert links == ["data:,"]
+    assert any(text.strip() == SHOWN for text in found.texts)
+
+
+def test_of_many_transactions_the_latest_are_there_and_all_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(id_page, "MOST", 2)
+    words = page(tables(tmp_path, past=[ended(1), ended(3), ended(5, "ABORT")])).words
+    assert "Transactions The latest 2 of 3." in words
+    assert "The latest 2 of 5 events." in words
+    assert words.count("COMMIT CLIENT") == 1
+
+
+def test_the_command_writes_the_page_or_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root, file = tables(tmp_path / "tables"), tmp_path / "id.html"
+    arguments = ["report", "--tables", root.text, "--html", str(file), "--transactional-id"]
+    assert main([*arguments, ID]) == 0
+    assert SHOWN in Page(file.read_text()).words
+    assert main([*arguments, "checkout-7"]) == 2
+    assert "no record of 'checkout-7' is kept" in capsys.readouterr().err
+    assert main([*arguments, ID, "--cluster", "nope"]) == 2
+    assert "--cluster: nope is not in the tables; they have payments" in capsys.readouterr().err
