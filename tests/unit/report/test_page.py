@@ -7,12 +7,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.html import Elements, told
 from tests.report_tables import blocked, file, night, transaction, written
 from txnlog.cli import main
 from txnlog.detection.causes import Cause
@@ -26,32 +26,11 @@ ROOT = Path(__file__).parents[3]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"\u202e{{ 7 * 7 }}"
 
 
-class Elements(HTMLParser):
-    """Tags with their attributes, and texts, as a browser finds them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
 def rendered(folder: Path, *rows: dict[str, Any], **run: Any) -> str:
     return page.rendered(
         contents.of_tables(written(folder, rows, [night(**run)], [file(cluster=run.get("cluster", "payments"))])),
         "tables",
     )
-
-
-def told(text: str) -> str:
-    """The words of a page, with one space between any two."""
-    return " ".join("".join(Elements(text).texts).split())
 
 
 def data(text: str, cluster: str = "c1") -> Any:
