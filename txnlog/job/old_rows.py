@@ -23,13 +23,11 @@ from txnlog.tables.store import Store
 
 
 class Old(NamedTuple):
-    """Rows of a table to remove, and a condition that holds for each of them (`target`): nothing else is removed, and
-    files without such rows are not read.
-    """
+    """Rows of a table to remove: those of which a condition in SQL holds, but for the few that stay."""
 
     table: Table
-    rows: DataFrame
-    among: str
+    where: str
+    staying: DataFrame
 
 
 def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
@@ -40,49 +38,34 @@ def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
     the latest copy of their partition or by any dump since then.
     """
     time = instant_literal(before)
-    files, opened, candidates = (
-        store.read(table, [cluster]) for table in (DUMP_FILES, OPEN_TRANSACTIONS, ABORT_CANDIDATES)
-    )
+    old = f"as_of < {time}"
+
+    def read(table: Table, where: str = "true") -> DataFrame:
+        return store.read(table, [cluster]).where(where)
+
+    def without_exception(table: Table, where: str) -> Old:
+        return Old(table, where, read(table, "false"))
+
+    files, opened = read(DUMP_FILES), read(OPEN_TRANSACTIONS)
     latest = summed(files.where("copy_chosen"), PARTITION, "max(as_of) AS latest")
-    standing = candidates.where("status = 'OPEN'").select(*TRANSACTION)
+    standing = read(ABORT_CANDIDATES, "status = 'OPEN'").select(*TRANSACTION)
     still_open = (
         opened.join(latest, [*PARTITION], "left")
         .where(f"as_of >= {time} OR as_of = latest")
         .select(*TRANSACTION)
         .unionByName(standing)
     )
-    old, resolved = f"as_of < {time}", f"status = 'RESOLVED' AND resolved_at < {time}"
-    verified = store.read(VERIFICATIONS, [cluster]).where(f"verified_at < {time}")
-    ran = f"coalesce(as_of_to, finished_at) < {time}"
+    kept_copies = files.where(old).join(latest.where(f"latest < {time}"), [*PARTITION], "inner")
+    undecided, verified = f"{old} AND action <> 'KEEP'", f"verified_at < {time}"
     return [
-        Old(
-            OPEN_TRANSACTIONS,
-            opened.where(f"{old} AND action <> 'KEEP'").join(still_open, [*TRANSACTION], "left_anti"),
-            f"target.{old} AND target.action <> 'KEEP'",
-        ),
-        Old(
-            ABORT_CANDIDATES, candidates.where(resolved), f"target.status = 'RESOLVED' AND target.resolved_at < {time}"
-        ),
-        Old(
-            VERIFICATIONS,
-            verified.join(standing, [*TRANSACTION], "left_anti"),
-            f"target.verified_at < {time}",
-        ),
-        Old(
-            DUMP_FILES,
-            files.where(old).join(latest, [*PARTITION], "left").where("coalesce(as_of < latest, true)"),
-            f"target.{old}",
-        ),
-        *(
-            Old(table, store.read(table, [cluster]).where(old), f"target.{old}")
-            for table in (COORDINATOR_STATES, PRODUCER_STATES)
-        ),
+        Old(OPEN_TRANSACTIONS, undecided, opened.where(undecided).join(still_open, [*TRANSACTION], "left_semi")),
+        without_exception(ABORT_CANDIDATES, f"status = 'RESOLVED' AND resolved_at < {time}"),
+        Old(VERIFICATIONS, verified, read(VERIFICATIONS, verified).join(standing, [*TRANSACTION], "left_semi")),
+        Old(DUMP_FILES, old, kept_copies.where("as_of >= latest")),
+        without_exception(COORDINATOR_STATES, old),
+        without_exception(PRODUCER_STATES, old),
         # Last: which run is the latest says what is old.
-        Old(
-            RUNS,
-            store.read(RUNS, [cluster]).where(ran),
-            f"coalesce(target.as_of_to, target.finished_at) < {time}",
-        ),
+        without_exception(RUNS, f"coalesce(as_of_to, finished_at) < {time}"),
     ]
 
 

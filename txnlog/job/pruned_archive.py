@@ -84,12 +84,14 @@ def old_records(store: Store, cluster: str, ranges: list[WholeRange], before: da
     """What was written before a time: records that are in none of the ranges, and transactions that ended."""
     time = instant_literal(before)
     # Of files whose earliest record is later none is read.
-    is_old = "({0}append_timestamp IS NULL OR {0}append_timestamp < {1})"
-    records = _within(store, cluster, ranges, "left_anti", is_old.format("", time)).where(f"{_WRITTEN} < {time}")
-    ended = store.read(TRANSACTIONS, [cluster]).where(f"{_ENDED} < {time}")
+    is_old = f"(append_timestamp IS NULL OR append_timestamp < {time}) AND {_WRITTEN} < {time}"
     return [
-        Old(COORDINATOR_RECORDS, records, is_old.format("target.", time)),
-        Old(TRANSACTIONS, ended, f"target.start_timestamp < {time}"),
+        Old(COORDINATOR_RECORDS, is_old, _within(store, cluster, ranges, "left_semi", is_old)),
+        Old(
+            TRANSACTIONS,
+            f"start_timestamp < {time} AND {_ENDED} < {time}",
+            store.read(TRANSACTIONS, [cluster]).where("false"),
+        ),
     ]
 
 

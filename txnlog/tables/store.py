@@ -98,13 +98,15 @@ class Store:
         """Add rows."""
         self._save(table, of_table(table, rows).write.format("delta").mode("append"))
 
-    def overwrite(self, table: Table, rows: DataFrame, clusters: list[str]) -> None:
-        """Put these rows in the place of all rows of some clusters."""
+    def overwrite(self, table: Table, rows: DataFrame, clusters: list[str], where: str = "true") -> None:
+        """Put these rows in the place of all rows of some clusters of which a condition in SQL holds, as it must for
+        them, too.
+        """
         if self.is_new(table):
             self.append(table, rows)
             return
         writer = of_table(table, rows).write.format("delta").mode("overwrite")
-        self._save(table, writer.option("replaceWhere", of_clusters(clusters)))
+        self._save(table, writer.option("replaceWhere", f"{of_clusters(clusters)} AND ({where})"))
 
     def merge(self, table: Table, changes: DataFrame | Settled, clusters: list[str], among: str = "true") -> None:
         """Carry out changes, if there are any: rows of the table and an `OPERATION` each; each key occurs once.
@@ -131,11 +133,6 @@ class Store:
             f" WHEN NOT MATCHED AND source.{OPERATION} <> '{DELETE}' THEN INSERT ({columns}) VALUES ({values})"
         )
         self._run_with(table, sql, changes)
-
-    def remove(self, table: Table, gone: DataFrame, clusters: list[str], among: str = "true") -> None:
-        """Remove the rows that have the key of one of `gone`; `among` as for `merge`."""
-        sql = f"{self._merge(table, clusters, among)} WHEN MATCHED THEN DELETE"
-        self._run_with(table, sql, gone.select(*table.key))
 
     def run(self, table: Table, statement: str) -> list[Row]:
         """What an SQL statement about a table answers, in which `{table}` stands for its name."""
