@@ -279,8 +279,8 @@ def test_each_removed_row_is_counted_and_a_second_prune_finds_nothing(by_hand: t
     ]
     *first, last = said.splitlines()
     assert first == lines
-    # Of `runs` there were files of two clusters, and of one of them three more; old rows that stay are put back in files
-    # of their own.
+    # Of `runs` there were files of two clusters, and of one of them three more. Old rows that stay are put back in
+    # files of their own.
     assert int(last.removesuffix(" small files compacted")) > 4
     before = commits(folder)
     assert pruned(folder) == "Nothing is old: no table was changed.\n"

@@ -135,8 +135,7 @@ def test_the_rules_stand_in_the_docs_in_their_order() -> None:
 def test_what_an_abort_did_stands_in_the_record_of_the_sample() -> None:
     record = (ROOT / "data/samples/kafka-3.5.2/abort-run.txt").read_text("utf-8")
     [shown] = [each for each in pages.blocks(ROOT / "docs/live.md") if "->" in each]
-    command, moved = shown.splitlines()
-    assert f"{command}\nexit code 0\n{moved}\n" in record
+    assert shown in record
 
 
 def test_each_table_is_in_the_readme() -> None:
