@@ -25,7 +25,7 @@ def interrupts_are_heeded() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("step", ["start Spark", "open the tables", "read and replay"])
+@pytest.mark.parametrize("step", ["start Spark", "open the tables", "replay and judge"])
 def test_an_interrupt_leaves_one_line_and_no_process(step: str, tmp_path: Path) -> None:
     dump, tables = small_dump(tmp_path / "dump"), tmp_path / "tables"
     arguments = [sys.executable, "-m", "txnlog.cli", "-v", "detect", str(dump), "--tables", str(tables)]

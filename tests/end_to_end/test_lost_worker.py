@@ -45,7 +45,7 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, cluster: Cluste
     process = start(settings=settings(cluster.master), jobs=[options])
     assert process.stdout is not None
     for line in process.stdout:
-        if line == "0 read and replay\n":
+        if line == "0 replay and judge\n":
             break
     # Partitions of the dump are read, and kept on the executors, from here on.
     time.sleep(3)

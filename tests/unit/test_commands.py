@@ -262,11 +262,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_a_step_says_its_number_and_what_is_left() -> None:
     steps = steps_of(DetectOptions(dump="d", tables="t"))
-    assert numbered("read and replay", steps) == "step 4 of 7: read and replay"
-    assert steps_after("read and replay", steps) == "then write the verdicts, write states and inventory, write the run"
+    assert numbered("replay and judge", steps) == "step 5 of 8: replay and judge"
+    assert steps_after("write the verdicts", steps) == "then write states and inventory, write the run"
     assert steps_after("write the run", steps) == ""
 
 
 def test_a_step_counts_only_where_somebody_asked_for_it() -> None:
     steps = steps_of(DetectOptions(dump="d", tables="t", bootstrap_server="b:9092", metrics="m.prom"))
-    assert (steps.index("ask the cluster"), steps[-1], len(steps)) == (1, "write the metrics", 9)
+    assert (steps.index("ask the cluster"), steps[-1], len(steps)) == (1, "write the metrics", 10)

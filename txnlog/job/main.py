@@ -67,10 +67,11 @@ def run_in(
         spark = start(is_few_rows(dump))
     store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
     with ExitStack() as writing, keeping(spark) as keep:
-        read = keep(evidence(spark, dump, options.full))
+        with steps.step("read the dump"):
+            read = keep(evidence(spark, dump, options.full))
         with steps.step("open the tables"):
             open_tables(store, writing)
-        with steps.step("read and replay"):
+        with steps.step("replay and judge"):
             archive = StoredArchive(store, clusters)
             facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
             detection = detect(facts, _thresholds(options), settled_together, options.as_of)

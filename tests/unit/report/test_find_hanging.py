@@ -73,6 +73,13 @@ def test_the_most_urgent_come_first_and_a_selection_leaves_the_rest_out(
     assert "they have other, payments" in capsys.readouterr().err
 
 
+def test_each_table_is_read_once(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    root = written(tmp_path, [transaction("orders")], [night()])
+    assert main(["-v", "find-hanging", "--tables", root.text, "--cluster", "payments"]) == 0
+    read = [line.split()[2] for line in capsys.readouterr().err.splitlines() if line.startswith("txnlog: read ")]
+    assert read == ["runs", "open_transactions"]
+
+
 @pytest.mark.parametrize("name", ["a\nb", "a\x1b[31mred", "\u202edrow", "a\tb", "a\rb", "\ud800"])
 def test_a_row_stays_one_line_of_plain_characters(name: str) -> None:
     lines = rendered([late(transactional_id=name)], "table").splitlines()
