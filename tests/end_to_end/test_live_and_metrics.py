@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 
 from tests.small_dumps import ORDERS, small_dump
 from txnlog.cli import main
-from txnlog.commands.parser import COMMANDS
 from txnlog.config import detect_options
 from txnlog.errors import TableError
 from txnlog.job.main import run
@@ -137,31 +136,3 @@ def test_a_job_writes_the_metrics_that_the_tables_give_without_it(
 
 def test_a_run_knows_the_id_of_its_cluster(detected: tuple[Root, Path]) -> None:
     assert [row["cluster_id"] for row in rows(detected[0], RUNS)] == ["small"]
-
-
-NEEDS = {
-    "verify": ["--bootstrap-server", "127.0.0.1:1"],
-    "describe": ["--transactional-id", "t"],
-    "describe-producers": ["--topic", "t", "--partition", "0"],
-    "explain": ["--topic", "t", "--partition", "0"],
-    "partition": ["data/samples/shop", "--topic", "orders", "--partition", "0"],
-    "record": ["data/samples/shop", "--topic", "orders", "--partition", "0", "--offset", "0"],
-    "report": ["--html", "report.html"],
-    "timeline": ["--transactional-id", "t"],
-}
-
-
-# They read tables with Spark, or none.
-OTHERS = ("detect", "archive", "prune", "copy-script", "check")
-
-
-@pytest.mark.parametrize("command", [each.name for each in COMMANDS if each.name not in OTHERS])
-def test_tables_in_a_catalog_are_one_line_that_says_what_to_do(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([command, "--tables", "main.txnlog", *NEEDS.get(command, [])]) == 4
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert (
-        "main.txnlog names a catalog and schema: read its tables with Spark SQL, or let `txnlog detect` write" in said
-    )

@@ -79,22 +79,35 @@ def test_each_variable_of_the_bundle_is_declared_and_used() -> None:
     assert set(re.findall(r"\$\{var\.(\w+)\}", text)) == content(BUNDLE / "databricks.yml")["variables"].keys()
 
 
-def test_the_wheel_task_calls_detect_with_options_that_it_has(job: Job) -> None:
-    (task,) = job.as_dict()["tasks"]
-    wheel = task["python_wheel_task"]
+def test_the_wheel_tasks_call_commands_with_options_that_they_have(job: Job) -> None:
+    tasks = {task["task_key"]: task["python_wheel_task"]["parameters"] for task in job.as_dict()["tasks"]}
     defaults = {each["name"]: each["default"] for each in job.as_dict()["parameters"]}
-    arguments = [re.sub(r"\{\{job\.parameters\.(\w+)\}\}", lambda match: defaults[match[1]], each) for each in
-                 wheel["parameters"]]  # fmt: skip
-    parsed = vars(parser().parse_args(arguments))
-    known = {key: value for key, value in parsed.items() if key in ("dump", "tables", "metrics", "padding")}
+    parsed = {
+        key: vars(
+            parser().parse_args(
+                [re.sub(r"\{\{job\.parameters\.(\w+)\}\}", lambda match: defaults[match[1]], each) for each in given]
+            )
+        )
+        for key, given in tasks.items()
+    }
+    known = {key: value for key, value in parsed["detect"].items() if key in ("dump", "tables", "metrics", "padding")}
     assert detect_options(known).padding == 300_000
-    assert set(re.findall(r"parameters\.(\w+)", str(wheel))) == defaults.keys()
+    # A job ends with the report and the script, of the tables that it wrote.
+    assert {each["tables"] for each in parsed.values()} == {known["tables"]}
+    assert [parsed["report"]["html"].name, parsed["script"]["output"].name] == ["report.html", "aborts.sh"]
+    assert set(re.findall(r"parameters\.(\w+)", str(tasks))) == defaults.keys()
+
+
+def test_report_and_script_follow_the_run(job: Job) -> None:
+    follow = {task["task_key"]: [each["task_key"] for each in task.get("depends_on", [])] for task in
+              job.as_dict()["tasks"]}  # fmt: skip
+    assert follow == {"detect": [], "report": ["detect"], "script": ["detect"]}
 
 
 def test_the_wheel_has_the_entry_point_and_it_fails_where_the_command_does(
     job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (task,) = job.as_dict()["tasks"]
+    task, *_ = job.as_dict()["tasks"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {name: target for group in project["entry-points"].values() for name, target in group.items()}
     module, function = declared[task["python_wheel_task"]["entry_point"]].split(":")

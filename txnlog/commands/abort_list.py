@@ -7,9 +7,19 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from txnlog.commands.command import Command, add_cluster, add_format, add_tables, add_topic, duration_ms, tables_root
+from txnlog.commands.command import (
+    Command,
+    add_cluster,
+    add_format,
+    add_tables,
+    add_topic,
+    duration_ms,
+    tables_root,
+    write,
+)
 from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
@@ -27,6 +37,7 @@ WITHIN = "10m"
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser)
     add_format(parser, ("sh", "json", "csv"))
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file (default: print)")
     parser.add_argument(
         "--broker-version",
         choices=("3.0", "older"),
@@ -70,14 +81,21 @@ def _run(parsed: argparse.Namespace) -> None:
     for line in _remarks(found, len(candidates), older):
         print(line, file=sys.stderr)
     if parsed.format != "sh":
-        sys.stdout.write(abort_candidates.rendered(found.offered, parsed.format))
+        _put(parsed, abort_candidates.rendered(found.offered, parsed.format))
         return
     more = abort_candidates.accepted(root, parsed.include_accepted) if parsed.include_accepted else []
     more = wanted.of(more)
     states = dump_states(root, [*found.offered, *found.blocked, *more])
     live_id = _cluster_id(cluster, [*seen, *runs])
     is_older = parsed.broker_version == "older"
-    sys.stdout.write(script(Aborts(cluster or "", live_id, found.offered, more, found.blocked, states, is_older)))
+    _put(parsed, script(Aborts(cluster or "", live_id, found.offered, more, found.blocked, states, is_older)))
+
+
+def _put(parsed: argparse.Namespace, text: str) -> None:
+    if parsed.output is None:
+        sys.stdout.write(text)
+    else:
+        write(parsed.output, text, "the list")
 
 
 def _check(parsed: argparse.Namespace) -> None:

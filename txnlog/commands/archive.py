@@ -46,8 +46,8 @@ def _run(parsed: argparse.Namespace) -> None:
     new = _of_cluster(parsed, options) if parsed.dump is None else _of_dump(options)
     for cluster, records in new.items():
         print(f"{printable(cluster)}: {counted(records, 'new record')} of coordinators")
-    # Without Spark nobody reads a catalog, and to read a store once more takes requests, and rights of one's own.
-    if not root.is_schema and not URI.fullmatch(root.text):
+    # To read a store once more takes requests, and rights of one's own.
+    if not URI.fullmatch(root.text):
         for each in histories(root):
             if each.cluster in new:
                 print(f"{printable(each.cluster)}: {summary(each)}")
@@ -75,7 +75,7 @@ def _of_cluster(parsed: argparse.Namespace, options: DetectOptions) -> dict[str,
 
 def _name_of(root: Root, cluster_id: str) -> str:
     """What earlier dumps of the cluster are called, else its id."""
-    runs = [] if root.is_schema else rows_if_there(root, RUNS, order="finished_at")
+    runs = rows_if_there(root, RUNS, order="finished_at")
     return next((row["cluster"] for row in reversed(runs) if row["cluster_id"] == cluster_id), cluster_id)
 
 

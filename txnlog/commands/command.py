@@ -59,6 +59,14 @@ def tables_root(text: str | None) -> Root:
     return root
 
 
+def write(file: Path, content: str, what: str) -> int:
+    """Write a file; how many bytes it has. `OptionError` where that cannot be."""
+    try:
+        return file.write_bytes(content.encode())
+    except OSError as error:
+        raise OptionError(f"{file}: {what} cannot be written there: {error.strerror}") from error
+
+
 def add_format(parser: argparse.ArgumentParser, forms: tuple[str, ...] = FORMS) -> None:
     """The argument of every command that prints rows; the first form is the default."""
     parser.add_argument("--format", choices=forms, default=forms[0], help=f"output format ({forms[0]})")

@@ -86,8 +86,8 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
     root = Root(options.tables)
     place = options.tables if root.is_schema else Path(options.tables).absolute()
     print(f"Delta tables: {printable(place)}")
-    # Without Spark nobody reads a catalog, and to read a store once more takes requests, and rights of one's own.
-    if not root.is_schema and not URI.fullmatch(root.text):
+    # To read a store once more takes requests, and rights of one's own.
+    if not URI.fullmatch(root.text):
         clusters = {str(found["cluster"]) for found in outcome.runs}
         print("".join(_histories(root, clusters)), end="")
         print(_next(root, clusters))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from txnlog.commands.command import Command, add_cluster, add_tables, tables_root
-from txnlog.errors import OptionError
+from txnlog.commands.command import Command, add_cluster, add_tables, tables_root, write
 from txnlog.report.output import printable
 from txnlog.report.transaction_query import Wanted
 from txnlog.report.words import size
@@ -22,12 +21,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    content = _page(parsed).encode()
-    try:
-        parsed.html.write_bytes(content)
-    except OSError as error:
-        raise OptionError(f"{parsed.html}: the report cannot be written there: {error.strerror}") from error
-    print(f"report: {printable(parsed.html)} ({size(len(content))})")
+    written = write(parsed.html, _page(parsed), "the report")
+    print(f"report: {printable(parsed.html)} ({size(written)})")
 
 
 def _page(parsed: argparse.Namespace) -> str:

@@ -33,15 +33,12 @@ def spark_needed() -> Iterator[None]:
 def spark_job(steps: Sequence[str], job: Callable[[Start, Callable[[str], None]], Result]) -> Result:
     """What `job` returns: given how to start Spark (whether for few rows), and what to call as each step begins."""
     from txnlog.spark.session import session
-    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
+    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, told_once
 
     if logging.getLogger("txnlog").isEnabledFor(logging.DEBUG):
         os.environ.setdefault(SPARK_LOG_LEVEL, "info")
-    # PySpark logs each of its errors once more, with the whole stack.
-    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL)
     try:
-        with progress(steps) as announce:
+        with told_once(), progress(steps) as announce:
             return job(lambda is_small: session(is_small=is_small), announce)
     except SPARK_ERRORS as error:
         raise SparkError(f"Spark: {cause_of(error)}") from error

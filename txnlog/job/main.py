@@ -124,7 +124,7 @@ def _check_coordinators(options: DetectOptions, detection: Detection) -> None:
 
 
 def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -> Figures:
-    """What `txnlog metrics` reads without Spark, which cannot read tables in a catalog."""
+    """What `txnlog metrics` reads, by the session that may be the only one with the rights to it."""
 
     def found(table: Table, where: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = store.read(table, clusters).where(where).toArrow().to_pylist()

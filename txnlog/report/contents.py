@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.dump.dump_file import FileKind
@@ -14,6 +13,7 @@ from txnlog.report.latest_run import of_latest_run, since
 from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id, states_under_way
 from txnlog.report.selection import Selection
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
+from txnlog.tables.catalog import streamed_by
 from txnlog.tables.layout import BLOCKED_GROUPS, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def hangs(row: Row) -> bool:
 
 
 def of_tables(tables: Root | str) -> Contents:
-    """The contents of tables in a folder or at a URI, read without Spark. `TableError` where they cannot be read."""
+    """The contents of tables, without Spark unless they are in a catalog. `TableError` where they cannot be read."""
     root = tables if isinstance(tables, Root) else Root(tables)
     # Tables of an earlier version have none.
     groups = rows_if_there(root, BLOCKED_GROUPS)
@@ -115,19 +115,13 @@ def of_tables(tables: Root | str) -> Contents:
 
 
 def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
-    """The contents of tables that Spark can read: those of a catalog, too."""
+    """The contents of tables that a session can read, be it a folder that only its Spark has the rights for."""
     root = tables if isinstance(tables, Root) else Root(tables)
 
     def read(table: Table, where: str) -> list[Row]:
-        found = spark.sql(f"SELECT * FROM {root.sql_name(table)} WHERE {where}").collect()
-        return [_in_utc(row.asDict(recursive=True)) for row in found]
+        return list(streamed_by(spark, root, f"SELECT * FROM found WHERE {where}", {"found": table}))
 
     return _contents(read, by_id(read(COORDINATOR_STATES, UNDER_WAY_SQL)), read(BLOCKED_GROUPS, "true"))
-
-
-def _in_utc(row: Row) -> Row:
-    """Spark returns timestamps without a zone, in the zone of the process."""
-    return {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
 def _contents(read: Reader, states: States, groups: list[Row]) -> Contents:
@@ -136,12 +130,13 @@ def _contents(read: Reader, states: States, groups: list[Row]) -> Contents:
     before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
     opened = read(OPEN_TRANSACTIONS, since([*latest.values(), *before.values()]))
     is_wanted = f"(problem IS NOT NULL OR bytes_damaged > 0 OR ({COORDINATORS}))"
-    files = of_latest_run(read(DUMP_FILES, f"{since(latest.values())} AND {is_wanted}"), latest.values())
+    found = of_latest_run(read(DUMP_FILES, f"{since(latest.values())} AND {is_wanted}"), latest.values())
+    files = sorted(found, key=lambda file: (file["cluster"], file["file"]))
     return Contents(
         nights,
         sorted(of_latest_run(opened, latest.values()), key=_place),
         sorted(of_latest_run(opened, before.values()), key=_place),
-        sorted(filter(_is_trouble, files), key=lambda file: (file["cluster"], file["file"])),
+        list(filter(_is_trouble, files)),
         [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
         states,
         sorted(groups, key=lambda row: (-(row["waiting_offsets"] or 0), row["group_id"], *Partition.of(row))),

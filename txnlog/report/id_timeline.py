@@ -61,12 +61,12 @@ def producers(root: Root, wanted: Wanted) -> Iterator[Row]:
     found = streamed(
         root,
         f"""SELECT * FROM (
-    SELECT cluster, transactional_id, "offset", state, is_tombstone, producer_id, producer_epoch,
+    SELECT cluster, transactional_id, found.offset, state, is_tombstone, producer_id, producer_epoch,
         coalesce(last_update_timestamp, append_timestamp) AS time,
         lag(producer_id) OVER in_turn AS fenced_producer_id, lag(producer_epoch) OVER in_turn AS fenced_epoch
     FROM found WHERE {" AND ".join(where) or "true"}
     WINDOW in_turn AS (PARTITION BY cluster, coordinator_partition, topic_id, transactional_id
-        ORDER BY "offset", coordinator_epoch))
+        ORDER BY found.offset, coordinator_epoch))
 WHERE is_tombstone OR (state = 'Empty' AND fenced_epoch IS NULL)
     OR (state IN ('Empty', 'Ongoing') AND (producer_id <> fenced_producer_id OR producer_epoch <> fenced_epoch))""",
         found=COORDINATOR_RECORDS,

@@ -8,6 +8,7 @@ from typing import Any
 
 from txnlog.report.table_rows import answer, text_literal
 from txnlog.sources.log_copy import Place
+from txnlog.tables.catalog import dialect
 from txnlog.tables.layout import TRANSACTIONS, Root
 from txnlog.times import epoch_ms
 
@@ -20,7 +21,8 @@ Match = tuple[Row | None, str | None]
 def recorded(root: Root, where: str, place: Place) -> list[Row]:
     """The rows of `transactions` that listed a partition and fulfil a condition in SQL."""
     listed = f"place['topic'] = {text_literal(place.topic)} AND place['partition'] = {place.partition}"
-    query = f"SELECT * FROM (SELECT *, unnest(partitions) AS place FROM found WHERE {where}) WHERE {listed}"
+    places = dialect(root).each.format(array="partitions", name="place")
+    query = f"SELECT * FROM (SELECT *, {places} FROM found WHERE {where}) WHERE {listed}"
     return answer(root, query, found=TRANSACTIONS)
 
 

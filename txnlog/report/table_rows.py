@@ -1,15 +1,17 @@
-"""Rows of the Delta tables without a JVM, through delta-rs."""
+"""Rows of the Delta tables: without a JVM, through delta-rs; of those in a catalog through Spark."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from txnlog.errors import MissingTableError, OptionError, TableError
 from txnlog.report.output import printable
-from txnlog.tables.layout import URI, Root, Table
+from txnlog.tables import catalog
+from txnlog.tables.layout import URI, Root, Table, missing
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -31,7 +33,16 @@ def answer(root: Root, query: str, **tables: Table) -> list[dict[str, Any]]:
 
 
 def streamed(root: Root, query: str, **tables: Table) -> Iterator[dict[str, Any]]:
-    """As `answer`, but one row after the other: not all of them are in memory."""
+    """As `answer`, but one row after the other: of tables in a folder not all rows are in memory.
+
+    What is spelled differently in a catalog, the query takes from its `dialect`.
+    """
+    names = ", ".join(each.name for each in tables.values())
+    LOG.info("read %s of %s: %s", names, printable(root.text), printable(query))
+    yield from (catalog.streamed if root.is_schema else _of_files)(root, query, tables)
+
+
+def _of_files(root: Root, query: str, tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
     from deltalake import QueryBuilder
     from deltalake.exceptions import DeltaError
@@ -39,9 +50,6 @@ def streamed(root: Root, query: str, **tables: Table) -> Iterator[dict[str, Any]
     builder = QueryBuilder()
     for name, table in tables.items():
         builder = builder.register(name, _opened(root, table))
-    LOG.info(
-        "read %s of %s: %s", ", ".join(each.name for each in tables.values()), printable(root.text), printable(query)
-    )
     try:
         for batch in builder.execute(query):
             yield from pa.record_batch(batch).to_pylist()
@@ -55,17 +63,13 @@ def _opened(root: Root, table: Table) -> DeltaTable:
 
     path = root.path_of(table)
     if not URI.fullmatch(path) and not Path(path, "_delta_log").is_dir():
-        raise _missing(root, table)
+        raise missing(root, table)
     try:
         return DeltaTable(path)
     except TableNotFoundError as error:
-        raise _missing(root, table) from error
+        raise missing(root, table) from error
     except (DeltaError, OSError) as error:
         raise _unreadable(root, [table], error) from error
-
-
-def _missing(root: Root, table: Table) -> MissingTableError:
-    return MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
 
 
 def _unreadable(root: Root, tables: list[Table], error: Exception) -> TableError:
@@ -98,9 +102,11 @@ def only_cluster(cluster: str | None, found: Iterable[Mapping[str, Any]]) -> str
 
 
 def text_literal(text: str) -> str:
-    """A string as an SQL literal for `rows`, where only a quote is special. `OptionError` if it is not UTF-8."""
+    """A string as an SQL literal, for delta-rs and Spark alike. `OptionError` if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise OptionError(f"{text!r} is not UTF-8: no name in a table is that") from error
-    return "'" + text.replace("'", "''") + "'"
+    # To Spark a backslash is special, too, and a dollar before a brace begins a variable.
+    whole = re.sub(r"['\\$]", lambda each: f"' || chr({ord(each[0])}) || '", text)
+    return f"('{whole}')" if whole != text else f"'{text}'"

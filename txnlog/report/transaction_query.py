@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from txnlog.report.abort_candidates import option, word
 from txnlog.report.table_rows import answer, check_cluster, streamed, text_literal
 from txnlog.report.transactions import UNDER_WAY
+from txnlog.tables.catalog import Dialect, dialect
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
 from txnlog.times import iso_8601
 
@@ -68,7 +69,7 @@ def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[
 
 def streamed_answer(root: Root, wanted: Wanted, select: str, *steps: str) -> Iterator[dict[str, Any]]:
     """As `answered`, one row after the other."""
-    whole = f"WITH {', '.join([*_steps(wanted), *steps])} {select}"
+    whole = f"WITH {', '.join([*_steps(wanted, dialect(root)), *steps])} {select}"
     found = streamed(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
     first = next(found, None)
     if first is None:
@@ -78,7 +79,7 @@ def streamed_answer(root: Root, wanted: Wanted, select: str, *steps: str) -> Ite
         yield from found
 
 
-def _steps(wanted: Wanted) -> Iterator[str]:
+def _steps(wanted: Wanted, sql: Dialect) -> Iterator[str]:
     yield f"of_ids AS (SELECT * FROM found WHERE {_of_ids(wanted)})"
     # All that follows up to `ends` is about these few.
     yield f"unfinished AS (SELECT {_KEY}, last_offset, as_of FROM of_ids WHERE completed_at IS NULL)"
@@ -117,24 +118,25 @@ def _steps(wanted: Wanted) -> Iterator[str]:
     FROM ends RIGHT JOIN of_ids USING ({_KEY}))"""
     until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
     yield f"""measured AS (
-    SELECT *, {_ms("start_timestamp", until)} AS duration_ms, {_ms("decided_at", "completed_at")} AS markers_ms
+    SELECT *, {_ms(sql, "start_timestamp", until)} AS duration_ms,
+        {_ms(sql, "decided_at", "completed_at")} AS markers_ms
     FROM with_end)"""
     yield f"""listed AS (
     SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
-    FROM (SELECT {_KEY}, unnest(partitions) AS place FROM of_ids) WHERE {of_places(wanted)})"""
-    # Again the few are on the left.
+    FROM (SELECT {_KEY}, {sql.each.format(array="partitions", name="place")} FROM of_ids) WHERE {of_places(wanted)})"""
     is_any = wanted.topic is None and wanted.partition is None
-    source = "measured" if is_any else f"listed RIGHT SEMI JOIN measured USING ({_KEY})"
-    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted)})"
+    source = "measured" if is_any else sql.semi_join.format(few="listed", many="measured", key=_KEY)
+    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted, sql)})"
 
 
 def _key_of(frame: str) -> str:
     return ", ".join(f"{frame}.{name}" for name in TRANSACTIONS.key)
 
 
-def _ms(start: str, end: str) -> str:
+def _ms(sql: Dialect, start: str, end: str) -> str:
     """The ms between two instants, which the table has in microseconds."""
-    return f"(CAST({end} AS BIGINT) - CAST({start} AS BIGINT)) / 1000"
+    number = " - ".join(sql.microseconds.format(instant=each) for each in (end, start))
+    return sql.quotient.format(number=number, divisor=1000)
 
 
 def _of_ids(wanted: Wanted) -> str:
@@ -149,14 +151,14 @@ def of_places(wanted: Wanted) -> str:
     return _all_of(topic, "" if wanted.partition is None else f"place['partition'] = {wanted.partition}")
 
 
-def _of_transactions(wanted: Wanted) -> str:
+def _of_transactions(wanted: Wanted, sql: Dialect) -> str:
     end = "coalesce(completed_at, decided_at, next_start)"
     conditions = {
         "status = {}": None if wanted.status is None else text_literal(wanted.status),
         "duration_ms > {}": wanted.longer_than_ms,
         # One whose end was not seen may have been under way then.
-        f"(under_way OR coalesce({end} >= to_timestamp_millis({{}}), true))": wanted.from_ms,
-        "start_timestamp < to_timestamp_millis({})": wanted.to_ms,
+        f"(under_way OR coalesce({end} >= {sql.instant.format(ms='{}')}, true))": wanted.from_ms,
+        f"start_timestamp < {sql.instant.format(ms='{}')}": wanted.to_ms,
     }
     return _all_of(*(text.format(value) for text, value in conditions.items() if value is not None))
 

@@ -12,6 +12,7 @@ from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.transaction_list import NONE, or_none
 from txnlog.report.transaction_query import Wanted, answered, arguments, of_places
+from txnlog.tables.catalog import Dialect, dialect
 from txnlog.tables.layout import Root
 from txnlog.times import epoch_ms
 
@@ -75,7 +76,7 @@ def summary(root: Root, wanted: Wanted, by: str) -> list[Row]:
     )
     order = f"{column} DESC, cluster" if by in TIMES else f"p99_ms DESC NULLS LAST, {names}"
     select = f"SELECT {names}, {figures} FROM ranked GROUP BY {names} ORDER BY {order}"
-    return answered(root, wanted, select, _in_places(wanted, by), of_groups, *_by_duration(names))
+    return answered(root, wanted, select, _in_places(wanted, by, dialect(root)), of_groups, *_by_duration(names))
 
 
 def _by_duration(names: str) -> Iterator[str]:
@@ -90,20 +91,17 @@ def _by_duration(names: str) -> Iterator[str]:
     FROM by_duration)"""
 
 
-def _in_places(wanted: Wanted, by: str) -> str:
+def _in_places(wanted: Wanted, by: str, sql: Dialect) -> str:
     """The transactions, each once for each of its topics or partitions that are wanted; `topic` null if none is known.
 
-    They are sorted by topic: of each topic the first one counts. `before` is never empty, so that one without
-    partitions is a row as well: the shorter of two arrays that are unnested is filled up with nulls.
+    They are sorted by topic: of each topic the first one counts.
     """
     columns = "cluster, status, ended_by, under_way, duration_ms, markers_ms"
     is_next = "before IS NULL OR before['topic'] <> place['topic']"
     is_counted = is_next if by == "topic" and wanted.partition is None else "true"
     return f"""in_places AS (
     SELECT {columns}, place['topic'] AS topic, place['partition'] AS partition
-    FROM (SELECT {columns}, unnest(partitions) AS place,
-            unnest(array_prepend(NULL, array_pop_back(partitions))) AS before
-        FROM chosen)
+    FROM (SELECT {columns}, {sql.pairs.format(array="partitions", one="place", before="before")} FROM chosen)
     WHERE {of_places(wanted)} AND ({is_counted}))"""
 
 

@@ -128,6 +128,18 @@ def session(app_name: str = "txnlog", *, is_small: bool = False, **settings: Set
         return _start(app_name, _local_settings({**(SMALL if is_small else {}), **settings}))
 
 
+def running_session() -> SparkSession | None:
+    """The active session, or the platform's; None where only a new local one could be started.
+
+    Raises SetupError as `session` does.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    return session() if SparkSession.getActiveSession() is not None or _has_platform({}) else None
+
+
 def is_small(spark: SparkSession) -> bool:
     """Whether it is a session of our own for few rows (`SMALL`)."""
     return spark.conf.get(IS_SMALL, "false") == "true"

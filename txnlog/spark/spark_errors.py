@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 # Most errors of the JVM come as the first; those of its file systems as the second, which is none of PySpark's.
 SPARK_ERRORS = (PySparkException, Py4JError)
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _CAUSED_BY = "Caused by: "
 _OURS = "txnlog.errors."
+
+
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Meanwhile PySpark does not log each error that it raises, with the whole stack."""
+    before = {name: logging.getLogger(name).level for name in _LOGGERS}
+    try:
+        for name in before:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def cause_of(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Adding rows to a Delta table without a JVM, through delta-rs, beside jobs that write with Spark."""
+"""Adding rows to a Delta table beside jobs that write with Spark: without a JVM, but for one in a catalog."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from txnlog.errors import TableError
+from txnlog.tables import catalog
 from txnlog.tables.layout import PROPERTIES, URI, Root, Table, columns_of
 from txnlog.tables.lock import only_writer
 
@@ -19,13 +20,16 @@ _DELTA = {"int": "integer", "bigint": "long", "string": "string", "timestamp": "
 
 
 def append(root: Root, table: Table, rows: Sequence[tuple[object, ...]]) -> None:
-    """Add rows, in the order of the table's columns; the table is made where it is missing.
+    """Add rows, in the order of the table's columns; in a folder the table is made where it is missing.
 
     An append collides with no other write, so that nothing has to be done again. `TableError` where it cannot be.
     """
     from deltalake import write_deltalake
     from deltalake.exceptions import DeltaError
 
+    if root.is_schema:
+        catalog.append(root, table, rows)
+        return
     path = root.path_of(table)
     try:
         with only_writer(root):

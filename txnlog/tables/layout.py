@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from txnlog.errors import TableError
+from txnlog.errors import MissingTableError, TableError
 from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow, TransactionRow
@@ -174,10 +174,7 @@ class Root:
     def base(self) -> str:
         """The folder or URI of all tables. `TableError` where it is none, or one that cannot be read everywhere."""
         if self.is_schema:
-            raise TableError(
-                f"{self.text} names a catalog and schema: read its tables with Spark SQL,"
-                " or let `txnlog detect` write to a folder or a URI, which this command can read"
-            )
+            raise TableError(f"{self.text} names a catalog and schema, which has no folder")
         is_uri = URI.fullmatch(self.text) is not None
         base = self.text if is_uri else str(Path(self.text).absolute())
         if VARIABLE in base or (not is_uri and UNREADABLE.search(base)):
@@ -240,6 +237,11 @@ def literal(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     # Spark replaces variables such as ${user.home} before it parses; two literals side by side are one text.
     return "'" + escaped.replace("${", "$' '{") + "'"
+
+
+def missing(root: Root, table: Table) -> MissingTableError:
+    """What to raise where a table is not there."""
+    return MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
 
 
 def _quoted(name: str) -> str:
