@@ -99,11 +99,6 @@ def test_tables_that_are_not_there_are_named(tmp_path: Any) -> None:
         late_transactions(Root(str(tmp_path)))
 
 
-def test_tables_by_catalog_and_schema_are_for_spark_sql() -> None:
-    with pytest.raises(TableError, match=r"main\.txnlog names a catalog and schema"):
-        late_transactions(Root("main.txnlog"))
-
-
 @pytest.mark.parametrize("name", ["a\nb", "a\x7f", "a\\b", "%2e%2e", "${user.home}", "\udce9"])
 def test_places_that_lead_spark_or_delta_rs_astray_are_refused(tmp_path: Any, name: str) -> None:
     with pytest.raises(TableError, match="tables cannot be there"):
