@@ -31,8 +31,7 @@ from txnlog.tables.layout import (
     columns_of,
 )
 
-SAMPLES = Path("data/samples")
-DUMP = SAMPLES / "kafka-3.5.2"
+DUMP = Path("data/samples/kafka-3.5.2")
 SCHEMA = "spark_catalog.samples"
 PLACE = ["--topic", "lost-commit", "--partition", "0"]
 # What is asked of the tables; `{id}` is one of the transactional ids.

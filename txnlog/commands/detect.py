@@ -18,7 +18,7 @@ from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions
 from txnlog.report.coordinator_history import FIRST_DUMP, histories, summary
-from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.late_transactions import latest_runs, latest_transactions
 from txnlog.report.output import counted, printable
 from txnlog.report.table_rows import rows
 from txnlog.tables.layout import RUNS, URI, Root
@@ -105,7 +105,7 @@ def _histories(root: Root, clusters: set[str]) -> Iterator[str]:
 
 def _next(root: Root, clusters: set[str]) -> str:
     """The open transactions of these clusters' latest dumps by action, and the command that shows them."""
-    found = [row for row in latest_transactions(root) if row["cluster"] in clusters]
+    found = [row for row in latest_transactions(root, latest_runs(root)) if row["cluster"] in clusters]
     counts = counted_actions(found)
     if all(row["action"] == Action.WAIT for row in found):
         return f"Open transactions: {counts}. Nothing hangs."

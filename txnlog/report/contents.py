@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from txnlog.dump.dump_file import FileKind
+from txnlog.errors import MissingTableError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.advice import rank
 from txnlog.report.latest_run import of_latest_run, since
-from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id, states_under_way
+from txnlog.report.remedy import UNDER_WAY_SQL, States, by_id
 from txnlog.report.selection import Selection
-from txnlog.report.table_rows import check_cluster, rows, rows_if_there
-from txnlog.tables.catalog import streamed_by
+from txnlog.report.table_rows import check_cluster, rows
+from txnlog.tables.catalog import streamed
 from txnlog.tables.layout import BLOCKED_GROUPS, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root, Table
 
 if TYPE_CHECKING:
@@ -109,9 +112,7 @@ def hangs(row: Row) -> bool:
 def of_tables(tables: Root | str) -> Contents:
     """The contents of tables, without Spark unless they are in a catalog. `TableError` where they cannot be read."""
     root = tables if isinstance(tables, Root) else Root(tables)
-    # Tables of an earlier version have none.
-    groups = rows_if_there(root, BLOCKED_GROUPS)
-    return _contents(lambda table, where: rows(root, table, where), states_under_way(root), groups)
+    return _contents(partial(rows, root))
 
 
 def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
@@ -119,12 +120,18 @@ def of_spark(spark: SparkSession, tables: Root | str) -> Contents:
     root = tables if isinstance(tables, Root) else Root(tables)
 
     def read(table: Table, where: str) -> list[Row]:
-        return list(streamed_by(spark, root, f"SELECT * FROM found WHERE {where}", {"found": table}))
+        return list(streamed(spark, root, f"SELECT * FROM found WHERE {where}", {"found": table}))
 
-    return _contents(read, by_id(read(COORDINATOR_STATES, UNDER_WAY_SQL)), read(BLOCKED_GROUPS, "true"))
+    return _contents(read)
 
 
-def _contents(read: Reader, states: States, groups: list[Row]) -> Contents:
+def _contents(read: Reader) -> Contents:
+    def if_there(table: Table, where: str = "true") -> list[Row]:
+        """Tables of an earlier version lack some."""
+        with suppress(MissingTableError):
+            return read(table, where)
+        return []
+
     nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
     latest = {run["cluster"]: run for run in nights}
     before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
@@ -138,8 +145,11 @@ def _contents(read: Reader, states: States, groups: list[Row]) -> Contents:
         sorted(of_latest_run(opened, before.values()), key=_place),
         list(filter(_is_trouble, files)),
         [file for file in files if file["topic"] == TRANSACTION_STATE and file["kind"] == FileKind.SEGMENT],
-        states,
-        sorted(groups, key=lambda row: (-(row["waiting_offsets"] or 0), row["group_id"], *Partition.of(row))),
+        by_id(if_there(COORDINATOR_STATES, UNDER_WAY_SQL)),
+        sorted(
+            if_there(BLOCKED_GROUPS),
+            key=lambda row: (-(row["waiting_offsets"] or 0), row["group_id"], *Partition.of(row)),
+        ),
     )
 
 

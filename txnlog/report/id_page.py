@@ -17,14 +17,14 @@ from txnlog.report.details import evidence
 from txnlog.report.fitted import Column, Drawn
 from txnlog.report.id_timeline import IdTimeline
 from txnlog.report.id_timeline_svg import drawn
-from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.late_transactions import latest_runs, latest_transactions
 from txnlog.report.output import with_cells, with_cluster
 from txnlog.report.remedy import remedy, states_under_way
 from txnlog.report.selection import Selection
-from txnlog.report.table_rows import check_cluster, rows
+from txnlog.report.table_rows import check_cluster
 from txnlog.report.templates import file, template
 from txnlog.report.transaction_query import Wanted
-from txnlog.tables.layout import RUNS, Root
+from txnlog.tables.layout import Root
 
 Row = dict[str, Any]
 # Of what is past, the latest so many rows of each kind are in the page, without the columns that matter least.
@@ -49,9 +49,9 @@ def rendered(root: Root, wanted: Wanted) -> str:
 
     `OptionError`: an unknown cluster, or an id of which nothing is known. `SetupError` where Jinja is missing.
     """
-    runs = rows(root, RUNS)
+    runs = latest_runs(root)
     check_cluster(wanted.cluster, runs)
-    of_id = Selection(wanted.cluster).of(latest_transactions(root))
+    of_id = Selection(wanted.cluster).of(latest_transactions(root, runs))
     opened = [row for row in of_id if row["transactional_id"] == wanted.transactional_id]
     found = _timeline(root, wanted, bool(opened))
     states = states_under_way(root)

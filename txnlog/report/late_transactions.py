@@ -36,18 +36,20 @@ COLUMNS = (
 
 def late_transactions(root: Root, selection: Selection = ALL) -> list[dict[str, Any]]:
     """The late open transactions of the latest dump of each cluster, as rows of `open_transactions`."""
-    return selection.of(latest_transactions(root, "late IS NULL OR late", selection.cluster))
+    runs = latest_runs(root)
+    check_cluster(selection.cluster, runs)
+    return selection.of(latest_transactions(root, runs, "late IS NULL OR late"))
 
 
-def latest_transactions(root: Root, where: str = "true", cluster: str | None = None) -> list[dict[str, Any]]:
-    """The open transactions of the latest dump of each cluster for which the SQL holds, the most urgent first.
-
-    `OptionError` where no run is of `cluster`, if one is named.
-    """
+def latest_runs(root: Root) -> list[dict[str, Any]]:
+    """The latest run of each cluster: `cluster`, `as_of_from` and `as_of_to`."""
     # After years of nights each column is a read of as many files.
     read = "SELECT cluster, as_of_from, as_of_to FROM found ORDER BY as_of_to, finished_at"
-    runs = {run["cluster"]: run for run in answer(root, read, found=RUNS)}.values()
-    check_cluster(cluster, runs)
+    return list({run["cluster"]: run for run in answer(root, read, found=RUNS)}.values())
+
+
+def latest_transactions(root: Root, runs: list[dict[str, Any]], where: str = "true") -> list[dict[str, Any]]:
+    """The open transactions of each cluster's latest run for which the SQL holds, the most urgent first."""
     found = of_latest_run(rows(root, OPEN_TRANSACTIONS, f"({where}) AND {since(runs)}"), runs)
     return sorted(found, key=lambda row: (row["cluster"], *rank(row)))
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from txnlog.report.advice import counted_actions
 from txnlog.report.fitted import ACTION_STYLES
-from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.late_transactions import latest_runs, latest_transactions
 from txnlog.report.output import as_csv, counted, plain
 from txnlog.report.paragraphs import Paragraph, of_steps, text_of
 from txnlog.report.remedy import Remedy, Step, remedy, states_under_way
 from txnlog.report.selection import Selection
-from txnlog.report.table_rows import only_cluster, rows
-from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
+from txnlog.report.table_rows import only_cluster
+from txnlog.tables.layout import OPEN_TRANSACTIONS, Root, columns_of
 
 BEFORE = (
     Paragraph("The cluster has changed since the dump. Ask it before you act, and set for the commands:", 0),
@@ -36,8 +36,9 @@ class Remedied(NamedTuple):
 
 def remedied(root: Root, selection: Selection) -> list[Remedied]:
     """The open transactions of the latest dump of the cluster, the most urgent first."""
-    cluster = only_cluster(selection.cluster, rows(root, RUNS))
-    found = selection._replace(cluster=cluster).of(latest_transactions(root))
+    runs = latest_runs(root)
+    cluster = only_cluster(selection.cluster, runs)
+    found = selection._replace(cluster=cluster).of(latest_transactions(root, runs))
     states = states_under_way(root)
     return [Remedied(row, remedy(row, states, root.text)) for row in found]
 

@@ -39,7 +39,10 @@ def streamed(root: Root, query: str, **tables: Table) -> Iterator[dict[str, Any]
     """
     names = ", ".join(each.name for each in tables.values())
     LOG.info("read %s of %s: %s", names, printable(root.text), printable(query))
-    yield from (catalog.streamed if root.is_schema else _of_files)(root, query, tables)
+    if root.is_schema:
+        yield from catalog.streamed(catalog.session_of(root), root, query, tables)
+    else:
+        yield from _of_files(root, query, tables)
 
 
 def _of_files(root: Root, query: str, tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:

@@ -118,25 +118,19 @@ def _steps(wanted: Wanted, sql: Dialect) -> Iterator[str]:
     FROM ends RIGHT JOIN of_ids USING ({_KEY}))"""
     until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
     yield f"""measured AS (
-    SELECT *, {_ms(sql, "start_timestamp", until)} AS duration_ms,
-        {_ms(sql, "decided_at", "completed_at")} AS markers_ms
+    SELECT *, {sql.elapsed_ms.format(start="start_timestamp", end=until)} AS duration_ms,
+        {sql.elapsed_ms.format(start="decided_at", end="completed_at")} AS markers_ms
     FROM with_end)"""
     yield f"""listed AS (
     SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
     FROM (SELECT {_KEY}, {sql.each.format(array="partitions", name="place")} FROM of_ids) WHERE {of_places(wanted)})"""
     is_any = wanted.topic is None and wanted.partition is None
     source = "measured" if is_any else sql.semi_join.format(few="listed", many="measured", key=_KEY)
-    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted, sql)})"
+    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted)})"
 
 
 def _key_of(frame: str) -> str:
     return ", ".join(f"{frame}.{name}" for name in TRANSACTIONS.key)
-
-
-def _ms(sql: Dialect, start: str, end: str) -> str:
-    """The ms between two instants, which the table has in microseconds."""
-    number = " - ".join(sql.microseconds.format(instant=each) for each in (end, start))
-    return sql.quotient.format(number=number, divisor=1000)
 
 
 def _of_ids(wanted: Wanted) -> str:
@@ -151,16 +145,20 @@ def of_places(wanted: Wanted) -> str:
     return _all_of(topic, "" if wanted.partition is None else f"place['partition'] = {wanted.partition}")
 
 
-def _of_transactions(wanted: Wanted, sql: Dialect) -> str:
+def _of_transactions(wanted: Wanted) -> str:
     end = "coalesce(completed_at, decided_at, next_start)"
     conditions = {
         "status = {}": None if wanted.status is None else text_literal(wanted.status),
         "duration_ms > {}": wanted.longer_than_ms,
         # One whose end was not seen may have been under way then.
-        f"(under_way OR coalesce({end} >= {sql.instant.format(ms='{}')}, true))": wanted.from_ms,
-        f"start_timestamp < {sql.instant.format(ms='{}')}": wanted.to_ms,
+        f"(under_way OR coalesce({end} >= TIMESTAMP '{{}}', true))": _time(wanted.from_ms),
+        "start_timestamp < TIMESTAMP '{}'": _time(wanted.to_ms),
     }
     return _all_of(*(text.format(value) for text, value in conditions.items() if value is not None))
+
+
+def _time(ms: int | None) -> str | None:
+    return None if ms is None else iso_8601(ms)
 
 
 def _all_of(*conditions: str) -> str:
@@ -171,8 +169,8 @@ def arguments(wanted: Wanted) -> str:
     """What is wanted as arguments of `txnlog transactions`, as bash takes them; each after a space."""
     texts = wanted._asdict() | {
         "longer_than_ms": None if wanted.longer_than_ms is None else f"{wanted.longer_than_ms}ms",
-        "from_ms": None if wanted.from_ms is None else iso_8601(wanted.from_ms),
-        "to_ms": None if wanted.to_ms is None else iso_8601(wanted.to_ms),
+        "from_ms": _time(wanted.from_ms),
+        "to_ms": _time(wanted.to_ms),
     }
     given = [option(OPTIONS[name], str(text)) for name, text in texts.items() if text is not None]
     return "".join(f" {word(each)}" for words in given for each in words)

@@ -24,12 +24,12 @@ def append(root: Root, table: Table, rows: Sequence[tuple[object, ...]]) -> None
 
     An append collides with no other write, so that nothing has to be done again. `TableError` where it cannot be.
     """
-    from deltalake import write_deltalake
-    from deltalake.exceptions import DeltaError
-
     if root.is_schema:
         catalog.append(root, table, rows)
         return
+    from deltalake import write_deltalake
+    from deltalake.exceptions import DeltaError
+
     path = root.path_of(table)
     try:
         with only_writer(root):

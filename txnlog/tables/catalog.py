@@ -16,34 +16,28 @@ if TYPE_CHECKING:
 class Dialect(NamedTuple):
     """What delta-rs (DataFusion) and Spark spell differently, as texts to `format`.
 
-    `each`: the elements of an array, a row for each. `instant`: one given in ms. `microseconds`: those of an instant
-    since 1970. `quotient`: of whole numbers. `semi_join`: those of `many` that are in `few`. `pairs`: the elements of
-    an array as `one`, each with the one before as `before`; an empty array is a row of two nulls.
+    `each`: the elements of an array, a row for each. `elapsed_ms`: whole ms between two instants. `semi_join`: those of
+    `many` that are in `few`. `pairs`: the elements of an array as `one`, each with the one before as `before`; an empty
+    array is a row of two nulls.
     """
 
     each: str
-    instant: str
-    microseconds: str
-    quotient: str
+    elapsed_ms: str
     semi_join: str
     pairs: str
 
 
-# Of a join DataFusion keeps the left side in memory: it is to be the small one. The shorter of two arrays that are
-# unnested is filled up with nulls, and that of the elements before is never empty.
+# DataFusion casts an instant to its microseconds. Of a join it keeps the left side in memory, which is to be the small
+# one. The shorter of two arrays that are unnested is filled up with nulls; that of the elements before is never empty.
 OF_FILES = Dialect(
     each="unnest({array}) AS {name}",
-    instant="to_timestamp_millis({ms})",
-    microseconds="CAST({instant} AS BIGINT)",
-    quotient="({number}) / {divisor}",
+    elapsed_ms="(CAST({end} AS BIGINT) - CAST({start} AS BIGINT)) / 1000",
     semi_join="{few} RIGHT SEMI JOIN {many} USING ({key})",
     pairs="unnest({array}) AS {one}, unnest(array_prepend(NULL, array_pop_back({array}))) AS {before}",
 )
 OF_CATALOG = Dialect(
     each="explode({array}) AS {name}",
-    instant="timestamp_millis({ms})",
-    microseconds="unix_micros({instant})",
-    quotient="({number}) div {divisor}",
+    elapsed_ms="(unix_micros({end}) - unix_micros({start})) div 1000",
     semi_join="{many} LEFT SEMI JOIN {few} USING ({key})",
     pairs="inline_outer(transform({array}, (one, place) -> struct(one, get({array}, place - 1)))) AS ({one}, {before})",
 )
@@ -65,13 +59,11 @@ def session_of(root: Root) -> SparkSession:
     return spark
 
 
-def streamed(root: Root, query: str, tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
-    """The rows of a query in SQL as dictionaries, instants in UTC; it knows each table by its keyword. `TableError`."""
-    yield from streamed_by(session_of(root), root, query, tables)
+def streamed(spark: SparkSession, root: Root, query: str, tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
+    """The rows of a query in SQL as dictionaries, instants in UTC; it knows each table by its keyword. `TableError`.
 
-
-def streamed_by(spark: SparkSession, root: Root, query: str, tables: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
-    """As `streamed`, by a session, which may read tables in a folder, too."""
+    The session may read tables in a folder, too.
+    """
     from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, told_once
 
     named = ", ".join(f"{name} AS (SELECT * FROM {root.sql_name(table)})" for name, table in tables.items())
