@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ OF_THE_FIRST = {COORDINATOR_RECORDS.name: {"as_of", "file", "position"}, TRANSAC
 PLACES = [("orders", 0)], [("payments", 0)]
 
 
-MANIFEST = """cluster = "c"
+MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1
 started = "{}"
 ended = "{}"
@@ -96,13 +96,15 @@ def dump(
     topic_id: str = "A" * 22,
     of_coordinator_alone: bool = False,
     coordinator_minute: int | None = None,
+    cluster: str = "c",
 ) -> Path:
     """A dump of that minute: a commit whose marker was lost, and data that its transaction never added.
 
     `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so.
     """
     copied = minute if coordinator_minute is None else coordinator_minute
-    put(root / "dump.toml", MANIFEST.format(*(datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat(),) * 2))
+    moment = datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat()
+    put(root / "dump.toml", MANIFEST.format(cluster, moment, moment))
     log_dir = root / "broker-1"
     segment(log_dir, "__transaction_state-0", b"".join(log.batches(copied, compacted_to)))
     put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
@@ -129,23 +131,43 @@ def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:
     return [("orders", 0, 4), ("payments", 0, 2)]
 
 
+# Writes a dump: `dump` but for its folder and the name of its cluster.
+Dumped = Callable[..., Path]
+
+
 class Judged:
     """Runs of the job over dumps, one after the other, into the same tables."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder, self.dumps = spark, folder, 0
+        self.spark, self.folder = spark, folder
 
     def detect(self, dumped: Path) -> dict[int, str]:
-        """The verdicts of that dump by producer id."""
+        """The verdicts of that dump by producer id, if it is of one cluster."""
         run(self.spark, DetectOptions(str(dumped), str(self.folder / "tables")))
-        found = self.rows(OPEN_TRANSACTIONS)
+        return self.verdicts(None)
+
+    def verdicts(self, cluster: str | None) -> dict[int, str]:
+        """The latest verdicts by producer id."""
+        found = self.rows(OPEN_TRANSACTIONS, cluster)
         rows = [row for row in found if row["as_of"] == max(each["as_of"] for each in found)]
         return {row["producer_id"]: f"{row['cause']} {row['action']}" for row in rows}
 
     def archive(self, dumped: Path) -> int:
         """How many records were new."""
         options = DetectOptions(str(dumped), str(self.folder / "tables"))
-        return archive_dump(lambda _: self.spark, options, lambda _: None)["c"]
+        return sum(archive_dump(lambda _: self.spark, options, lambda _: None).values())
+
+    def together(self, clusters: Mapping[str, Sequence[Dumped]]) -> None:
+        """Archive all dumps of each cluster but its last one, which is judged: those of all clusters by one run."""
+        runs = max(map(len, clusters.values()))
+        for number in range(runs):
+            for name, dumps in clusters.items():
+                if number >= runs - len(dumps):
+                    dumps[number - runs](self.folder / f"run-{number}" / name, cluster=name)
+            if number < runs - 1:
+                self.archive(self.folder / f"run-{number}")
+        self.first, self.last = self.folder / "run-0", self.folder / f"run-{runs - 1}"
+        self.detect(self.last)
 
     def after(self, log: Coordinator, *times: tuple[int, float], **of_last: str) -> dict[int, str]:
         """The verdicts of the last of some dumps: of which minute each is, and to which the cleaner had come.
@@ -157,9 +179,10 @@ class Judged:
             self.archive(dump(self.folder / f"dump-{each[0]}", log, *each))
         return self.detect(dump(self.folder / f"dump-{minute}", log, minute, compacted_to, **of_last))
 
-    def rows(self, table: Table) -> list[dict[str, Any]]:
+    def rows(self, table: Table, cluster: str | None = None) -> list[dict[str, Any]]:
         read = self.spark.table(Root(str(self.folder / "tables")).sql_name(table))
-        return [row.asDict(recursive=True) for row in read.collect()]
+        found = [row.asDict(recursive=True) for row in read.collect()]
+        return [row for row in found if cluster in (None, row["cluster"])]
 
     def versions(self) -> list[int]:
         """Commits of the archive's tables."""

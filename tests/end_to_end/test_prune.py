@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -17,15 +18,14 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.archived_dumps import NEVER, PROVED, UNPROVED, Judged, at, dump, history
-from tests.end_to_end.processes import commits, contents
+from tests.end_to_end.processes import commits
 from tests.report_tables import file, night, transaction
 from tests.small_dumps import DAY
 from tests.tables_by_hand import Row, filled
 from txnlog.cli import main
 from txnlog.detection.whole_ranges import WholeRange
 from txnlog.errors import MissingTableError, TableError
-from txnlog.job.pruned_archive import old_records, shorten_ranges
-from txnlog.job.pruning import Kept, counted, without_old_rows
+from txnlog.job.pruning import Kept, without_old_rows
 from txnlog.job.stored_archive import StoredArchive, stored_ranges
 from txnlog.report.table_rows import rows
 from txnlog.spark.schema import arrow_schema
@@ -59,10 +59,20 @@ def prune_history(judged: Judged, before_minute: float) -> dict[tuple[str, str],
     return without_old_rows(store, Kept(10_000 * DAY, int((LAST - before_minute) * MINUTES)))
 
 
-def archived(judged: Judged) -> None:
-    """Dumps of the coordinator that overlap: together they show it whole from minute 2 on."""
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Dumps of the coordinator that overlap are archived: together they show it whole from minute 2 on."""
+    judged = Judged(spark, tmp_path_factory.mktemp("archived"))
     for times in ((24, 2), (37, 23)):
         judged.archive(dump(judged.folder / f"dump-{times[0]}", history(), *times, of_coordinator_alone=True))
+    return judged.folder / "tables"
+
+
+@pytest.fixture
+def judged(spark: SparkSession, tables: Path, tmp_path: Path) -> Judged:
+    """With tables of its own."""
+    shutil.copytree(tables, tmp_path / "tables")
+    return Judged(spark, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +84,8 @@ def archived(judged: Judged) -> None:
     ],
 )
 def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
-    spark: SparkSession, tmp_path: Path, before: float, want: dict[int, str]
+    judged: Judged, before: float, want: dict[int, str]
 ) -> None:
-    judged = Judged(spark, tmp_path)
-    archived(judged)
     (whole,) = judged.rows(COORDINATOR_RANGES)
     removed = prune_history(judged, before)
     (left,) = judged.rows(COORDINATOR_RANGES)
@@ -94,12 +102,10 @@ def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
     assert judged.after(history(), (50, 36)) == want
 
 
-def test_what_was_pruned_is_not_archived_again_by_an_old_dump(spark: SparkSession, tmp_path: Path) -> None:
-    judged = Judged(spark, tmp_path)
-    archived(judged)
+def test_what_was_pruned_is_not_archived_again_by_an_old_dump(judged: Judged, tables: Path) -> None:
     prune_history(judged, 20)
     versions = judged.versions()
-    assert judged.archive(judged.folder / "dump-24") == 0
+    assert judged.archive(tables.parent / "dump-24") == 0
     assert judged.versions() == versions
 
 
@@ -117,24 +123,8 @@ def test_records_that_an_unclean_election_lost_contradict_what_follows_even_if_p
     assert judged.after(log, (50, 4))[NEVER].endswith("UNDETERMINED")
 
 
-def test_a_prune_that_was_killed_after_any_step_ends_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    """Each step is one commit: what a killed one has done is the first few of them."""
-    whole = Judged(spark, tmp_path / "whole")
-    archived(whole)
-    prune_history(whole, 20)
-    killed = Judged(spark, tmp_path / "killed")
-    archived(killed)
-    store, before = Store(spark, Root(str(tmp_path / "killed" / "tables"))), datetime.fromtimestamp(at(20) / 1000, UTC)
-    ranges = shorten_ranges(store, "c", before)
-    prune_history(killed, 20)
-    assert contents(tmp_path / "killed" / "tables") == contents(tmp_path / "whole" / "tables")
-    assert counted(store, "c", old_records(store, "c", ranges, before))[0] == 0
-
-
-def test_a_prune_while_a_job_reads_the_archive_stops_it_before_it_writes(spark: SparkSession, tmp_path: Path) -> None:
-    judged = Judged(spark, tmp_path)
-    archived(judged)
-    archive = StoredArchive(Store(spark, Root(str(tmp_path / "tables"))), ["c"])
+def test_a_prune_while_a_job_reads_the_archive_stops_it_before_it_writes(judged: Judged, tmp_path: Path) -> None:
+    archive = StoredArchive(Store(judged.spark, Root(str(tmp_path / "tables"))), ["c"])
     archive.check_is_there_still()
     # More than was read does not matter.
     judged.archive(dump(tmp_path / "dump-40", history(), 40, 36, of_coordinator_alone=True))
@@ -145,11 +135,9 @@ def test_a_prune_while_a_job_reads_the_archive_stops_it_before_it_writes(spark: 
 
 
 def test_a_prune_between_ranges_and_records_is_no_removal_by_hand(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    judged: Judged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged = Judged(spark, tmp_path)
-    archived(judged)
-    store = Store(spark, Root(str(tmp_path / "tables")))
+    store = Store(judged.spark, Root(str(tmp_path / "tables")))
 
     def then_pruned(*arguments: Any) -> list[WholeRange]:
         monkeypatch.undo()

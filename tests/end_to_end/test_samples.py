@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -61,6 +60,7 @@ SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
 OF_3_5_2 = "cluster = 'sample-3.5.2'"
 STATED = "transaction_state_partitions = 5\n"
+UNDATED = "cluster = 'sample-3.5.2-torn' AND topic = 'late-write' AND partition = 1"
 COMPARED = ("start_offset", "producer_epoch", "transactional_id", "late", "cause", "action")
 Key = tuple[str, int, int]
 
@@ -99,53 +99,65 @@ def places(transactions: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
     return {tuple(each[name] for name in ("cluster", "topic", "partition", "start_offset")) for each in transactions}
 
 
-@pytest.fixture
-def stated(tmp_path: Path) -> Callable[[str], Path]:
+def unstated(root: Path, stated: str = "") -> Path:
     """A copy of a sample with 5 coordinator partitions, of which its manifest says what is given."""
-
-    def copied(line: str) -> Path:
-        dump = shutil.copytree(SAMPLES / "kafka-4.3.0", tmp_path / "dump")
-        manifest = (dump / MANIFEST).read_text()
-        assert STATED in manifest
-        (dump / MANIFEST).write_text(manifest.replace(STATED, line))
-        return dump
-
-    return copied
+    dump = shutil.copytree(SAMPLES / "kafka-4.3.0", root)
+    manifest = (dump / MANIFEST).read_text()
+    assert STATED in manifest
+    (dump / MANIFEST).write_text(manifest.replace(STATED, stated))
+    return dump
 
 
-def test_how_many_coordinator_partitions_there_are_is_proved_by_the_ids(
-    spark: SparkSession, tables: Root, stated: Callable[[str], Path], tmp_path: Path
-) -> None:
-    root = detected(spark, stated(""), tmp_path / "tables")
-    assert [row["coordinator_partitions"] for row in rows(root, RUNS)] == [5]
-    of_sample = rows(tables, OPEN_TRANSACTIONS, "cluster = 'sample-4.3.0'")
-    assert facts(rows(root, OPEN_TRANSACTIONS)) == facts(of_sample)
-
-
-def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
-    spark: SparkSession, stated: Callable[[str], Path], tmp_path: Path
-) -> None:
-    with pytest.raises(DumpError, match=r"said to have 7 partitions.*: \S+.*; the ids allow 5: correct"):
-        detected(spark, stated(STATED.replace("5", "7")), tmp_path / "tables")
-
-
-def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(
-    spark: SparkSession, tables: Root, tmp_path: Path
-) -> None:
-    """Its broker was copied minutes after the coordinators, and no broker dated what is behind its data."""
-    where = "cluster = 'sample-3.5.2-torn' AND topic = 'late-write' AND partition = 1"
-    (undated,) = rows(tables, OPEN_TRANSACTIONS, where)
-    assert (undated["cause"], undated["lacking"]) == ("SKEW", "as_of_is_confirmed")
-    dump = tmp_path / "dump"
-    shutil.copytree(SAMPLES / "kafka-3.5.2-torn", dump / "kafka-3.5.2-torn")
+def listed_before_the_copy(root: Path, undated: dict[str, Any]) -> None:
+    """A copy of a sample, of which a listing of before the copy has a partition whose end no broker dated."""
+    dump = shutil.copytree(SAMPLES / "kafka-3.5.2-torn", root)
     modified = int(undated["last_timestamp"].timestamp() * 1000)
-    log_dir = dump / undated["log_dir"]
+    log_dir = dump / Path(undated["log_dir"]).name
     files = [(path.relative_to(log_dir), path.stat().st_size) for path in log_dir.glob("late-write-1/*")]
     listing = "".join(f"{path}\t{size}\t{modified}\n" for path, size in files)
     (log_dir / "listing.tsv").write_text(f"# begun\t{modified}\n{listing}")
     copied_at(log_dir, int(undated["as_of"].timestamp() * 1000))
-    (row,) = rows(detected(spark, dump, tmp_path / "tables"), OPEN_TRANSACTIONS, where)
+
+
+@pytest.fixture(scope="module")
+def variants(spark: SparkSession, tables: Root, tmp_path_factory: pytest.TempPathFactory) -> Root:
+    """Three samples with a difference each, judged by one run."""
+    folder = tmp_path_factory.mktemp("variants")
+    unstated(folder / "dump" / "unstated")
+    (undated,) = rows(tables, OPEN_TRANSACTIONS, UNDATED)
+    listed_before_the_copy(folder / "dump" / "listed", undated)
+    lacking = shutil.copytree(SAMPLES / "kafka-3.5.2", folder / "dump" / "lacking")
+    shutil.rmtree(lacking / "broker-1" / "__transaction_state-3")
+    return detected(spark, folder / "dump", folder / "tables")
+
+
+def test_how_many_coordinator_partitions_there_are_is_proved_by_the_ids(tables: Root, variants: Root) -> None:
+    of_sample = "cluster = 'sample-4.3.0'"
+    assert [row["coordinator_partitions"] for row in rows(variants, RUNS, of_sample)] == [5]
+    found, wanted = (facts(rows(each, OPEN_TRANSACTIONS, of_sample)) for each in (variants, tables))
+    assert found == wanted
+
+
+def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(DumpError, match=r"said to have 7 partitions.*: \S+.*; the ids allow 5: correct"):
+        detected(spark, unstated(tmp_path / "dump", STATED.replace("5", "7")), tmp_path / "tables")
+
+
+def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(tables: Root, variants: Root) -> None:
+    """Its broker was copied minutes after the coordinators, and no broker dated what follows its data."""
+    (undated,) = rows(tables, OPEN_TRANSACTIONS, UNDATED)
+    assert (undated["cause"], undated["lacking"]) == ("SKEW", "as_of_is_confirmed")
+    (row,) = rows(variants, OPEN_TRANSACTIONS, UNDATED)
     assert (row["cause"], row["action"]) == ("LATE_WRITE_AFTER_END", "ABORT")
+
+
+def test_a_missing_coordinator_partition_yields_no_abort_for_an_unknown_producer(variants: Root) -> None:
+    (unknown,) = rows(variants, OPEN_TRANSACTIONS, f"topic = 'unknown-producer' AND {OF_3_5_2}")
+    assert (unknown["cause"], unknown["action"]) == ("COVERAGE_GAP", "UNDETERMINED")
+    assert "partitions of __transaction_state are missing: 3" in unknown["reason"]
+    assert rows(variants, ABORT_CANDIDATES, f"topic = 'unknown-producer' AND {OF_3_5_2}") == []
 
 
 def test_what_is_needed_says_the_same_of_every_sample_as_all_that_there_is(
@@ -474,16 +486,3 @@ def test_the_older_dump_does_not_open_again_what_the_newer_one_resolved(spark: S
     detected(spark, SAMPLES / "kafka-3.5.2", Path(later_night.text))
     assert states() == before
     assert transactions.states(later_night) == known
-
-
-def test_a_missing_coordinator_partition_yields_no_abort_for_an_unknown_producer(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    dump = tmp_path / "dump"
-    shutil.copytree(SAMPLES / "kafka-3.5.2", dump)
-    shutil.rmtree(dump / "broker-1" / "__transaction_state-3")
-    root = detected(spark, dump, tmp_path / "tables")
-    (unknown,) = rows(root, OPEN_TRANSACTIONS, "topic = 'unknown-producer'")
-    assert (unknown["cause"], unknown["action"]) == ("COVERAGE_GAP", "UNDETERMINED")
-    assert "partitions of __transaction_state are missing: 3" in unknown["reason"]
-    assert rows(root, ABORT_CANDIDATES, "topic = 'unknown-producer'") == []

@@ -90,6 +90,22 @@ def _seen_epochs(found: WholeRange) -> Iterable[SeenEpoch]:
     return (SeenEpoch(each.epoch, each.start_offset, end - 1) for each, end in zip(found.epochs, ends, strict=True))
 
 
+def records_of(ranges: Iterable[WholeRange]) -> int:
+    """How many records the ranges have. Where two of them differ, an offset has a record in each leader epoch."""
+    spans = (
+        (each.log, seen.epoch, max(seen.first_offset, each.from_offset), seen.last_offset + 1)
+        for each in ranges
+        for seen in _seen_epochs(each)
+    )
+    found = 0
+    for _, of_epoch in groupby(sorted(spans), key=lambda span: span[:2]):
+        end = 0
+        for *_, start, to in of_epoch:
+            found += max(0, to - max(start, end))
+            end = max(end, to)
+    return found
+
+
 def joined(ranges: Iterable[WholeRange]) -> list[WholeRange]:
     """The same offsets in as few ranges as can be proved to be of one log. What differs from any other stays apart."""
     found: list[WholeRange] = []

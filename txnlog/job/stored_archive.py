@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID
-from txnlog.detection.whole_ranges import EpochStart, SeenEpoch, WholeRange, contradicts, differs, reaching_back
+from txnlog.detection.whole_ranges import (
+    EpochStart,
+    SeenEpoch,
+    WholeRange,
+    contradicts,
+    differs,
+    reaching_back,
+    records_of,
+)
 from txnlog.errors import TableError
 from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.keys import LOG_DIR
@@ -117,13 +124,12 @@ class StoredArchive:
 
 
 def _check_has_records(store: Store, ranges: list[WholeRange]) -> None:
-    """Each offset of the ranges of all clusters has a record. `TableError` where there are fewer.
+    """All records of the ranges of all clusters are there. `TableError` where there are fewer.
 
     A commit among those that are missing would be forgotten. Ranges are written after their records, and made
     shorter before those go. Delta counts a table by its log alone, as long as it is asked of the table as a whole.
     """
-    offsets = sum(_union(each) for _, each in groupby(ranges, key=lambda each: each.log))
-    missing = offsets - store.read(COORDINATOR_RECORDS, None).count()
+    missing = records_of(ranges) - store.read(COORDINATOR_RECORDS, None).count()
     if missing > 0 and stored_ranges(store, None) != ranges:
         raise TableError(_pruned(store))
     if missing > 0:
@@ -140,15 +146,6 @@ def _pruned(store: Store) -> str:
 
 def _is_within(one: WholeRange, other: WholeRange) -> bool:
     return one.log == other.log and other.from_offset <= one.from_offset and one.to_offset <= other.to_offset
-
-
-def _union(ranges: Iterable[WholeRange]) -> int:
-    """How many offsets some ranges of one log have, in the order of their first ones; those that differ may overlap."""
-    end = found = 0
-    for each in ranges:
-        found += max(0, each.to_offset - max(each.from_offset, end))
-        end = max(end, each.to_offset)
-    return found
 
 
 def stored_ranges(store: Store, clusters: list[str] | None) -> list[WholeRange]:

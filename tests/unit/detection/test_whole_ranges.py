@@ -17,6 +17,7 @@ from txnlog.detection.whole_ranges import (
     differs,
     joined,
     reaching_back,
+    records_of,
     without_old_holes,
 )
 
@@ -125,6 +126,15 @@ def test_a_joined_range_is_of_one_log_that_lost_nothing(
 def _is_part(part: WholeRange, found: WholeRange) -> bool:
     within = found.from_offset <= part.from_offset and part.to_offset <= found.to_offset
     return within and not differs(part, found)
+
+
+@given(histories())
+def test_as_many_records_are_counted_as_the_ranges_show(
+    history: tuple[list[Log], list[tuple[WholeRange, Log]]],
+) -> None:
+    ranges = [each for each, _ in history[1]]
+    shown = {(offset, log[offset]) for part, log in history[1] for offset in range(part.from_offset, part.to_offset)}
+    assert records_of(ranges) == records_of(joined(ranges)) == len(shown)
 
 
 @given(histories(), st.randoms(use_true_random=False))
