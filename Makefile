@@ -43,16 +43,16 @@ test-processes: $(READY) ## the tests that start whole jobs, object stores and S
 	$(BIN)/pytest $(BESIDE) -m processes $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; half an hour
-	$(BIN)/pytest -m kafka $(ARGS)
+	$(BIN)/pytest -m kafka tests/kafka $(ARGS)
 
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
 
-test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a fiftieth and CI a tenth: before a release
+test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a fiftieth: before a release
 	TXNLOG_DAMAGE=all $(BIN)/pytest tests/end_to_end/test_damage.py $(ARGS)
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute
-	$(BIN)/pytest -m browser $(ARGS)
+	$(BIN)/pytest -m browser tests/browser $(ARGS)
 
 picture: run ## take docs/report.png, the screenshot of the report of make run; needs Chromium
 	$(BIN)/python -m tests.browser.picture build/tables docs/report.png

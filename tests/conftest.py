@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One for the whole run, as to start it takes longer than most tests."""
+    # Java keeps a plan until Python has collected its frame, which is part of a cycle. Python looks for cycles among
+    # old objects once there are a quarter more of them: without what pytest has collected that is soon.
+    gc.collect()
+    gc.freeze()
     started = session(
         "txnlog-tests",
         **{

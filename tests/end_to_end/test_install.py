@@ -85,6 +85,13 @@ def tables(image: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tables"
 
 
+def test_a_run_into_tables_that_are_there_shows_no_warning_of_sparks(image: list[str], tables: Path) -> None:
+    done = run(tables.parent, *NO_NETWORK, *image, "detect", SHOP, "--tables", str(tables))
+    assert done.returncode == 0
+    # The JVM speaks of its incubator modules.
+    assert [line for line in done.stderr.splitlines() if not line.startswith("WARNING: Using incubator")] == []
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_without_spark_each_command_works_or_says_in_a_line_what_to_install(
     wheel: Path, tables: Path, tmp_path: Path, version: str
