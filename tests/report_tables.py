@@ -20,7 +20,7 @@ LOG = "00000000000000000000.log"
 
 
 def transaction(topic: str = "orders", partition: int = 0, start: int = 42, **values: Any) -> Row:
-    """A late open transaction, two hours old, with fifty records behind its start."""
+    """A late open transaction, two hours old, with fifty records after its start."""
     place = f"broker-1/{topic}-{partition}/{LOG}"
     return {
         "cluster": "payments", "topic": topic, "partition": partition, "producer_id": 7, "producer_epoch": 2,

@@ -50,7 +50,7 @@ class Layout(NamedTuple):
 
 
 def write_segment(path: Path, pieces: list[bytes], batches: int, base_offset: int = 0) -> int:
-    """Write a segment of these batches, over and over: at least so many. The offset behind it."""
+    """Write a segment of these batches, over and over: at least so many. The offset after it."""
     times = max(1, AT_ONCE // sum(map(len, pieces)))
     block = np.frombuffer(b"".join(pieces) * times, np.uint8)
     starts = np.cumsum([0, *(times * [len(piece) for piece in pieces])][:-1])

@@ -1,7 +1,7 @@
 """Run by tests in a process of its own: jobs that can be killed, and commands on a disk that is too small.
 
 Its argument is JSON. `settings` are Spark's. `jobs` are options of jobs that run at once; each says its steps on
-stdout, behind its number. `commands` run one after the other; each has `arguments` of the command line and
+stdout, after its number. `commands` run one after the other; each has `arguments` of the command line and
 `largest_file`, the bytes that a file of the JVM can have meanwhile: what a full disk looks like to it. Behind each its
 exit code is printed, on stdout and stderr.
 """

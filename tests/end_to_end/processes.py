@@ -1,4 +1,4 @@
-"""Jobs in processes of their own, and what the tables hold behind them, for the tests of faults."""
+"""Jobs in processes of their own, and what the tables hold after them, for the tests of faults."""
 
 from __future__ import annotations
 

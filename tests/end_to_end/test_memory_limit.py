@@ -51,7 +51,7 @@ def claiming(content: bytes, length: int) -> bytes:
 
 
 def sparse(path: Path, size: int, content: bytes = b"") -> None:
-    """A file of zeros behind its content, which takes no space on the disk."""
+    """A file with zeros after its content, which takes no space on the disk."""
     with put(path, content).open("r+b") as file:
         file.truncate(size)
 

@@ -35,7 +35,7 @@ COUNT, TORN_EACH = 2_000, 10
 TOPIC = "generated"
 # What a broker counts on after a clean end.
 OF_A_CLEAN_END = (".kafka_cleanshutdown", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
-# Where compaction took what is left to read, a consumer waits for what is behind the last stable offset.
+# Where compaction took what is left to read, a consumer waits for what follows the last stable offset.
 PATIENCE_S = 8
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 VISIBLE = (Outcome.COMMITTED, Outcome.NOT_TRANSACTIONAL)

@@ -76,7 +76,7 @@ def _with_listings(files: tuple[DumpFile, ...]) -> tuple[DumpFile, ...]:
     """The files, with what the listing in the nearest folder above says of each.
 
     The last segment of a log only grows, as the cleaner leaves it alone: where it is shorter than listed, or a listed
-    one behind it is not there, the copy lacks the end of the log. A new leader may have truncated it, but then, too,
+    one after it is not there, the copy lacks the end of the log. A new leader may have truncated it, but then, too,
     the copy is not of one moment.
 
     A log that was truncated may have grown to the same length since. Only a new leader truncates it, and that adds to

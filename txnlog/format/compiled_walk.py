@@ -93,13 +93,13 @@ def _big(content: Bytes, place: int) -> Any:
 @njit(inline="always")
 def _put_header(content: Bytes, place: int, table: Any, index: int) -> None:
     """The fields of `RecordBatchHeader`, in its order; eight bytes are read where fewer are wanted, too."""
-    lengths, behind_magic = _big(content, place + 8), _big(content, place + 16)
+    lengths, after_magic = _big(content, place + 8), _big(content, place + 16)
     table[0, index] = _big(content, place)
     table[1, index] = lengths >> 32
     table[2, index] = lengths << 32 >> 32
-    table[3, index] = behind_magic >> 56
-    table[4, index] = behind_magic >> 24 & 0xFFFFFFFF
-    table[5, index] = behind_magic << 40 >> 48
+    table[3, index] = after_magic >> 56
+    table[4, index] = after_magic >> 24 & 0xFFFFFFFF
+    table[5, index] = after_magic << 40 >> 48
     table[6, index] = _big(content, place + 23) >> 32
     table[7, index] = _big(content, place + 27)
     table[8, index] = _big(content, place + 35)

@@ -55,7 +55,7 @@ def controls(run: Run, indexes: Numbers) -> Controls:
     is_plain = (headers["attributes"][indexes] & wire.CODEC_MASK == 0) & (headers["record_count"][indexes] == 1)
     is_plain &= headers["batch_length"][indexes] == HEADER_SIZE - LENGTH_END + USUAL.itemsize
     candidates = indexes[is_plain]
-    content = _behind_headers(run, candidates)
+    content = _after_headers(run, candidates)
     is_usual = _is_usual(content)
     usual = candidates[is_usual]
     others = np.sort(np.concatenate((indexes[~is_plain], candidates[~is_usual])))
@@ -67,7 +67,7 @@ def controls(run: Run, indexes: Numbers) -> Controls:
     )
 
 
-def _behind_headers(run: Run, indexes: Numbers) -> npt.NDArray[np.void]:
+def _after_headers(run: Run, indexes: Numbers) -> npt.NDArray[np.void]:
     """The bytes after the headers of batches of the usual length, which lie in the window whole."""
     if not len(indexes):
         return np.zeros(0, USUAL)
