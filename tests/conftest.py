@@ -37,7 +37,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "txnlog-tests",
         **{
             **QUICK,
-            "spark.sql.shuffle.partitions": 2,
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         },
     )

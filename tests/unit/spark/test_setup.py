@@ -237,8 +237,8 @@ def test_the_session_has_delta_and_utc(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_settings_win_over_the_local_ones(spark: SparkSession) -> None:
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
-    assert LOCAL["spark.sql.shuffle.partitions"] != 2
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    assert LOCAL["spark.sql.shuffle.partitions"] != 1
 
 
 @pytest.mark.parametrize("is_small", [False, True])
@@ -258,7 +258,7 @@ def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.Mo
 
 def test_an_active_session_is_taken_as_it_is(spark: SparkSession) -> None:
     assert session("another", **{"spark.sql.shuffle.partitions": 99}) is spark
-    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
 
 
 @pytest.mark.parametrize("variable", txnlog.spark.session.PLATFORMS)
