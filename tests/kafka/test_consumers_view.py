@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 from cluster import Cluster
-from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from tests.kafka.generated_logs import Entry, Log, different_logs, write_log
@@ -36,7 +37,8 @@ TOPIC = "generated"
 # What a broker counts on after a clean end.
 OF_A_CLEAN_END = (".kafka_cleanshutdown", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 # Where compaction took what is left to read, a consumer waits for what follows the last stable offset.
-PATIENCE_S = 8
+PATIENCE_S = 20
+LEADS_WITHIN_S = 300
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 VISIBLE = (Outcome.COMMITTED, Outcome.NOT_TRANSACTIONAL)
 Row = dict[str, Any]
@@ -142,6 +144,7 @@ def seen(cluster: Cluster, count: int) -> View:
             "auto.offset.reset": "error",
         }
     )
+    stable = stable_offsets(cluster, partitions)
     consumer.assign(partitions)
     got: dict[int, set[int]] = {partition: set() for partition in range(count)}
     ended = set[int]()
@@ -155,10 +158,21 @@ def seen(cluster: Cluster, count: int) -> View:
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 ended.add(partition)
     consumer.close()
-    # Only now: a broker that starts takes some time to lead all, and a consumer asks again until it does.
+    return View(got, stable)
+
+
+def stable_offsets(cluster: Cluster, partitions: list[TopicPartition]) -> dict[int, int]:
+    """The last stable offset of each partition, once the broker leads it: all logs are recovered first."""
     asked = {each: OffsetSpec.latest() for each in partitions}  # type: ignore[no-untyped-call]
-    answers = cluster.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
-    return View(got, {each.partition: int(answer.result().offset) for each, answer in answers.items()})
+    deadline = time.monotonic() + LEADS_WITHIN_S
+    while True:
+        answers = cluster.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
+        try:
+            return {each.partition: int(answer.result().offset) for each, answer in answers.items()}
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
 
 
 def rows_by_partition(dump: Path) -> dict[int, list[Row]]:
