@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,21 @@ def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:
 Dumped = Callable[..., Path]
 
 
+def dumps_of(*times: tuple[int, float], log: Coordinator | None = None, **of_last: Any) -> list[Dumped]:
+    """Dumps of a log: of which minute each is, and to which the cleaner had come."""
+    dumps = [partial(dump, log=log or history(), minute=each[0], compacted_to=each[1]) for each in times]
+    return [*dumps[:-1], partial(dumps[-1], **of_last)]
+
+
+def side_by_side(root: Path, clusters: Mapping[str, Sequence[Dumped]]) -> list[Path]:
+    """A folder for each run, with a dump of each cluster: one run is enough for all. The last dumps are in the last."""
+    runs = max(map(len, clusters.values()))
+    for name, dumps in clusters.items():
+        for number, write in enumerate(dumps, runs - len(dumps)):
+            write(root / f"run-{number}" / name, cluster=name)
+    return [root / f"run-{number}" for number in range(runs)]
+
+
 class Judged:
     """Runs of the job over dumps, one after the other, into the same tables."""
 
@@ -156,28 +172,6 @@ class Judged:
         """How many records were new."""
         options = DetectOptions(str(dumped), str(self.folder / "tables"))
         return sum(archive_dump(lambda _: self.spark, options, lambda _: None).values())
-
-    def together(self, clusters: Mapping[str, Sequence[Dumped]]) -> None:
-        """Archive all dumps of each cluster but its last one, which is judged: those of all clusters by one run."""
-        runs = max(map(len, clusters.values()))
-        for number in range(runs):
-            for name, dumps in clusters.items():
-                if number >= runs - len(dumps):
-                    dumps[number - runs](self.folder / f"run-{number}" / name, cluster=name)
-            if number < runs - 1:
-                self.archive(self.folder / f"run-{number}")
-        self.first, self.last = self.folder / "run-0", self.folder / f"run-{runs - 1}"
-        self.detect(self.last)
-
-    def after(self, log: Coordinator, *times: tuple[int, float], **of_last: str) -> dict[int, str]:
-        """The verdicts of the last of some dumps: of which minute each is, and to which the cleaner had come.
-
-        The others are archived, which takes a quarter of the time.
-        """
-        *earlier, (minute, compacted_to) = times
-        for each in earlier:
-            self.archive(dump(self.folder / f"dump-{each[0]}", log, *each))
-        return self.detect(dump(self.folder / f"dump-{minute}", log, minute, compacted_to, **of_last))
 
     def rows(self, table: Table, cluster: str | None = None) -> list[dict[str, Any]]:
         read = self.spark.table(Root(str(self.folder / "tables")).sql_name(table))

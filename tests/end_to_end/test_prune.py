@@ -99,7 +99,7 @@ def test_what_is_left_of_the_archive_is_whole_and_proves_no_more(
     before_again = commits(judged.folder / "tables")
     assert not prune_history(judged, before)
     assert commits(judged.folder / "tables") == before_again
-    assert judged.after(history(), (50, 36)) == want
+    assert judged.detect(dump(judged.folder / "dump-50", history(), 50, 36)) == want
 
 
 def test_what_was_pruned_is_not_archived_again_by_an_old_dump(judged: Judged, tables: Path) -> None:
@@ -120,7 +120,7 @@ def test_records_that_an_unclean_election_lost_contradict_what_follows_even_if_p
     judged.archive(dump(tmp_path / "dump-37", log, 37, 4, of_coordinator_alone=True))
     prune_history(judged, 5.2)
     assert len(judged.rows(COORDINATOR_RANGES)) == 2
-    assert judged.after(log, (50, 4))[NEVER].endswith("UNDETERMINED")
+    assert judged.detect(dump(tmp_path / "dump-50", log, 50, 4))[NEVER].endswith("UNDETERMINED")
 
 
 def test_a_prune_while_a_job_reads_the_archive_stops_it_before_it_writes(judged: Judged, tmp_path: Path) -> None:

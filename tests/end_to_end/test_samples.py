@@ -99,12 +99,12 @@ def places(transactions: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
     return {tuple(each[name] for name in ("cluster", "topic", "partition", "start_offset")) for each in transactions}
 
 
-def unstated(root: Path, stated: str = "") -> Path:
+def stating(line: str, root: Path) -> Path:
     """A copy of a sample with 5 coordinator partitions, of which its manifest says what is given."""
     dump = shutil.copytree(SAMPLES / "kafka-4.3.0", root)
     manifest = (dump / MANIFEST).read_text()
     assert STATED in manifest
-    (dump / MANIFEST).write_text(manifest.replace(STATED, stated))
+    (dump / MANIFEST).write_text(manifest.replace(STATED, line))
     return dump
 
 
@@ -123,7 +123,7 @@ def listed_before_the_copy(root: Path, undated: dict[str, Any]) -> None:
 def variants(spark: SparkSession, tables: Root, tmp_path_factory: pytest.TempPathFactory) -> Root:
     """Three samples with a difference each, judged by one run."""
     folder = tmp_path_factory.mktemp("variants")
-    unstated(folder / "dump" / "unstated")
+    stating("", folder / "dump" / "unstated")
     (undated,) = rows(tables, OPEN_TRANSACTIONS, UNDATED)
     listed_before_the_copy(folder / "dump" / "listed", undated)
     lacking = shutil.copytree(SAMPLES / "kafka-3.5.2", folder / "dump" / "lacking")
@@ -142,7 +142,7 @@ def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with pytest.raises(DumpError, match=r"said to have 7 partitions.*: \S+.*; the ids allow 5: correct"):
-        detected(spark, unstated(tmp_path / "dump", STATED.replace("5", "7")), tmp_path / "tables")
+        detected(spark, stating(STATED.replace("5", "7"), tmp_path / "dump"), tmp_path / "tables")
 
 
 def test_a_listing_of_before_the_copy_dates_the_end_of_a_quiet_partition(tables: Root, variants: Root) -> None:

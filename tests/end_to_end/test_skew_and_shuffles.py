@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
+from tests.quick_spark import with_settings
 from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.detection.conditions import Thresholds
@@ -112,12 +113,8 @@ def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
         THRESHOLD: "10485760",
         IS_SMALL: "false",
     }
-    before = {name: spark.conf.get(name) for name in usual}
-    for name, value in usual.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    with with_settings(spark, usual):
+        yield spark
 
 
 def shuffles(frame: DataFrame) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.quick_spark import with_settings
 from tests.simulation.judged import Outcome, judged
 
-TASKS = "spark.sql.shuffle.partitions"
 FIXED = range(1, 151)
 FRESH = random.SystemRandom().randrange(2**31)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
@@ -22,13 +21,11 @@ DECIDED = {
 
 
 @pytest.fixture(scope="module")
-def fixed_and_fresh(spark: SparkSession) -> Iterator[tuple[Outcome, Outcome]]:
+def fixed_and_fresh(spark: SparkSession) -> tuple[Outcome, Outcome]:
     print(f"fresh clusters: python -m tests.simulation.judged --clusters 150 --archives 2 --seed {FRESH}")
     # As in a large dump, rows that belong together are in several tasks first.
-    before = spark.conf.get(TASKS)
-    spark.conf.set(TASKS, 2)
-    yield judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 150), archives=2)
-    spark.conf.set(TASKS, before)
+    with with_settings(spark, {"spark.sql.shuffle.partitions": 2}):
+        return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 150), archives=2)
 
 
 def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:

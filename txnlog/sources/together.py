@@ -1,7 +1,7 @@
 """What became of a record by all copies of its log together.
 
 Two logs that have a batch with the same offset and leader epoch are equal up to it (KIP-101). A copy that lacks what
-another one has is behind it, unless its leader epoch is later or it goes on with other batches: then the logs diverged,
+another one has lags, unless its leader epoch is later or it goes on with other batches: then the logs diverged,
 and which of them is the partition's, no copy says.
 """
 

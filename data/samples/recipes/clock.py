@@ -1,4 +1,4 @@
-"""The clock of brokers and clients: the machine's, or one that is behind it and moved on by hand.
+"""The clock of brokers and clients: the machine's, or one that is late and moved on by hand.
 
 Brokers run under libfaketime then (Debian, Ubuntu: `apt-get install libfaketime`). Only the time of day is moved: how
 long brokers wait for each other is measured by a clock that nobody moves.
