@@ -18,6 +18,7 @@ from tests.pages import ROOT, outputs
 from tests.terminal import seen
 from tests.writer import ABORT, copied_at, marker
 from txnlog.config import detect_options
+from txnlog.detection.causes import Action
 from txnlog.dump.inventory import inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
@@ -32,12 +33,14 @@ from txnlog.report import (
     producers,
     record_answer,
     record_output,
+    remedy_list,
     transaction_list,
     transaction_summary,
     transactions,
 )
 from txnlog.report.dump_states import dump_states
 from txnlog.report.partition_findings import Recorded
+from txnlog.report.selection import Selection
 from txnlog.report.table_rows import rows
 from txnlog.report.transaction_query import Wanted
 from txnlog.sources import partition_transactions
@@ -388,6 +391,17 @@ def test_explain_tells_the_story_of_every_open_transaction(tables: Root, sample:
         commands = [command for step in explanation.remedy.steps for command in step.commands]
         assert any("abort-list" in command for command in commands) == (each["action"] == "ABORT")
         assert all((SAMPLES / event.file).is_file() for event in explanation.events if event.file is not None)
+
+
+def test_each_open_transaction_has_its_remedy_in_the_table(tables: Root) -> None:
+    option = f"--tables {tables.text}"
+    found = [
+        each for truth in TRUTHS.values() for each in remedy_list.remedied(tables, Selection(cluster=truth["cluster"]))
+    ]
+    assert {each.transaction["action"] for each in found} == set(Action)
+    for each in found:
+        said = remedy_list.as_text(each.remedy).replace(option, '--tables "$TXNLOG_TABLES"')
+        assert each.transaction["remedy"] == said
 
 
 def test_times_are_kept_in_microseconds(tables: Root) -> None:

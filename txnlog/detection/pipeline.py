@@ -53,7 +53,8 @@ class Detection:
 
     `undated`: log directories of which nothing says when they were copied. `contradicted`: clusters whose ids lie in
     other coordinator partitions than they would with the number that is stated. `whole_parts`: what each copy of a
-    coordinator partition shows whole. `as_ofs`: the as-ofs of `times` (ms), in order.
+    coordinator partition shows whole. `as_ofs`: the as-ofs of `times` (ms), in order. `judged`: the rows of
+    `transactions`.
     """
 
     transactions: DataFrame
@@ -65,6 +66,7 @@ class Detection:
     contradicted: list[dict[str, Any]]
     whole_parts: pa.Table
     as_ofs: list[int]
+    judged: pa.Table
 
 
 class Shown(NamedTuple):
@@ -132,6 +134,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         contradicted=[row for row in clusters.rows.to_pylist() if row["contradicting_ids"]],
         whole_parts=parts.rows,
         as_ofs=sorted({row["as_of"] for row in times.rows.to_pylist() if row["as_of"] is not None}),
+        judged=found.rows,
     )
 
 

@@ -16,6 +16,7 @@ from txnlog.job.group_tables import write_groups
 from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.proved_commits import kept_in_later_dumps
+from txnlog.job.remedies import with_remedies
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
 from txnlog.keys import COPY, LOG_DIR
@@ -74,7 +75,8 @@ def write_results(
             latest_runs(store, clusters),
             with_states(store, clusters),
         )
-        store.merge(OPEN_TRANSACTIONS, transactions, clusters, f"target.{since}")
+        remedied = with_remedies(transactions, detection.judged)
+        store.merge(OPEN_TRANSACTIONS, remedied, clusters, f"target.{since}")
         store.merge(ABORT_CANDIDATES, to_abort, clusters)
     # After the verdicts: states are of the latest dump only, so that a disk that fills up leaves the earlier ones.
     # Most of a write is waiting, and these tables do not wait for one another.

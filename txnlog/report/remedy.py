@@ -55,12 +55,15 @@ def by_id(found: Iterable[Row]) -> States:
     return {(row["cluster"], row["transactional_id"]): row for row in found}
 
 
-def remedy(row: Row, states: States, tables: str) -> Remedy:
-    """The remedy of a row of `open_transactions`. `tables` is what `--tables` takes."""
+def remedy(row: Row, states: States, tables: str | None) -> Remedy:
+    """The remedy of a row of `open_transactions`. `tables` is what `--tables` takes; without it the commands take it
+    from `TXNLOG_TABLES`.
+    """
     if row["action"] not in Action.__members__:
         return Remedy(f"This txnlog does not know {row['action']}: use the one that wrote the tables.", ())
     action = Action(row["action"])
-    steps = _STEPS[action](row, states.get((row["cluster"], row["transactional_id"])), tables)
+    option = '--tables "$TXNLOG_TABLES"' if tables is None else f"--tables {word(tables)}"
+    steps = _STEPS[action](row, states.get((row["cluster"], row["transactional_id"])), option)
     return Remedy(COSTS[action].format(**_amounts(row)) + _earlier(row), steps)
 
 
@@ -77,7 +80,7 @@ def _earlier(row: Row) -> str:
 
 
 def _abort(row: Row, _: Row | None, tables: str) -> tuple[Step, ...]:
-    of_tables = f"--tables {word(tables)} --cluster {word(row['cluster'])}"
+    of_tables = f"{tables} --cluster {word(row['cluster'])}"
     asks = f'txnlog verify {of_tables} --bootstrap-server "$BOOTSTRAP_SERVER"'
     return (
         Step("Ask the cluster whether it is still stuck, and get the aborts of this cluster as a script:",
@@ -155,7 +158,7 @@ def _wait(row: Row, state: Row | None, tables: str) -> tuple[Step, ...]:
 
 
 def _detect(tables: str) -> str:
-    return f"txnlog detect DUMP --tables {word(tables)}"
+    return f"txnlog detect DUMP {tables}"
 
 
 def _until(row: Row, state: Row | None) -> datetime | None:

@@ -47,7 +47,7 @@ def rendered(found: Sequence[Remedied], form: str, width: int | None = None) -> 
     """The remedies as `table` (text, wrapped to `width` columns of a terminal), `json` or `csv`."""
     if form == "csv":
         names = [field.name for field in columns_of(OPEN_TRANSACTIONS)]
-        return as_csv([each.transaction | {"remedy": _in_a_cell(each.remedy)} for each in found], [*names, "remedy"])
+        return as_csv([each.transaction | {"remedy": as_text(each.remedy)} for each in found], names)
     if form == "json":
         return json.dumps([_as_json(each) for each in found], indent=2) + "\n"
     return text_of(_paragraphs(found), width)
@@ -58,8 +58,8 @@ def _as_json(each: Remedied) -> dict[str, Any]:
     return {"transaction": transaction, "remedy": each.remedy.as_json()}
 
 
-def _in_a_cell(remedy: Remedy) -> str:
-    """A remedy as lines of text."""
+def as_text(remedy: Remedy) -> str:
+    """A remedy as lines of text, for a cell of a table."""
     return text_of([Paragraph(remedy.says), *of_steps(remedy.steps)], None).rstrip()
 
 

@@ -21,6 +21,13 @@ class Settled:
         self.rows = rows
         self._spark, self._schema = spark, schema
 
+    def with_column(self, name: str, values: Sequence[Any]) -> Settled:
+        """The same rows with these values in one of their columns, one a row."""
+        place = self.rows.schema.get_field_index(name)
+        field = self.rows.schema.field(place)
+        rows = self.rows.set_column(place, field, pa.array(values, field.type))
+        return Settled(self._spark, rows, self._schema)
+
     @cached_property
     def frame(self) -> DataFrame:
         """The rows without their history."""

@@ -36,6 +36,8 @@ def _evidence(field: str) -> str:
 # What a column of `open_transactions` is of the detection's columns, where it has not its name.
 _OF_DETECTION = {
     "transactional_id": "coalesce(transactional_id, remembered_id)",
+    # Rendered of the rows that are written.
+    "remedy": "CAST(NULL AS string)",
     "coordinator_epoch": "coalesce(last_marker.coordinator_epoch, snapshot_coordinator_epoch, -1)",
     "start_timestamp": instant("first_timestamp"),
     "last_timestamp": instant("last_timestamp"),
@@ -82,8 +84,11 @@ def as_upserts(rows: DataFrame) -> DataFrame:
 
 
 def new_or_different(table: Table, found: DataFrame, existing: DataFrame) -> DataFrame:
-    """The rows of `found` that are not in `existing` to the letter; both are rows of the table."""
-    names = [field.name for field in columns_of(table)]
+    """The rows of `found` that are not in `existing` to the letter; both are rows of the table.
+
+    A `remedy` follows from the rest.
+    """
+    names = [field.name for field in columns_of(table) if field.name != "remedy"]
     has_key = " AND ".join(f"f.{name} = e.{name}" for name in table.key)
     same = " AND ".join(f"f.{name} <=> e.{name}" for name in names if name not in table.key)
     return found.alias("f").join(existing.alias("e"), F.expr(f"{has_key} AND {same}"), "left_anti")

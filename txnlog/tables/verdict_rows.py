@@ -28,6 +28,7 @@ class OpenTransactionRow(NamedTuple):
     action: Annotated[str, TEXT, "What to do: ABORT, KEEP, FENCE, MOVE_COORDINATOR, WAIT, UNDETERMINED."]
     confidence: Annotated[str, TEXT, "How complete the evidence is: HIGH, MEDIUM, LOW."]
     reason: Annotated[str, TEXT, "The cause in words, or what is missing."]
+    remedy: Annotated[str | None, TEXT, "What mends it, with its commands: `txnlog remedies` of its dump."]
     lacking: Annotated[str | None, TEXT, "Missing proof that makes it UNDETERMINED: a name in verdicts.md."]
     wanted_cause: Annotated[str | None, TEXT, "Cause of the rule that needs the missing proof."]
     accepted: Annotated[bool | None, BOOLEAN, "Only history is missing, and --accept-compacted-history was given."]

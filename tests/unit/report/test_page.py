@@ -149,7 +149,7 @@ def test_what_rows_share_is_in_the_page_once(tmp_path: Path) -> None:
     assert len(text) < 4 << 20
 
 
-def test_every_row_and_every_column_is_in_the_page(tmp_path: Path) -> None:
+def test_every_row_and_every_column_but_the_remedy_is_in_the_page(tmp_path: Path) -> None:
     rows = [transaction(start=number, producer_id=number) for number in range(120)]
     table = data(rendered(tmp_path, *rows))["transactions"]
     assert table["rows"] == 120
@@ -158,7 +158,7 @@ def test_every_row_and_every_column_is_in_the_page(tmp_path: Path) -> None:
              "records held back": "held_back_records", "open for": "open_for_ms"}  # fmt: skip
     assert len(by_title) == len(table["columns"])
     assert {shown.get(title, title) for title in by_title} - {"topic-partition"} == {
-        field.name for field in columns_of(OPEN_TRANSACTIONS)
+        field.name for field in columns_of(OPEN_TRANSACTIONS) if field.name != "remedy"
     }
     assert by_title["start offset"]["values"] == list(range(120))
     assert by_title["topic"] | {"index": 0} == {

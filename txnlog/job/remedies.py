@@ -1,0 +1,35 @@
+"""The remedies that stand in the tables, for those who ask them with SQL alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from txnlog.report.remedy import States, by_id, remedy
+from txnlog.report.remedy_list import as_text
+from txnlog.report.transactions import UNDER_WAY
+from txnlog.spark.settle import Settled
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def with_remedies(changes: Settled, judged: pa.Table) -> Settled:
+    """Rows of `open_transactions` with their `remedy`. `judged` has the detection's rows of the same run."""
+    states = _states_under_way(judged)
+    return changes.with_column(
+        "remedy", [as_text(remedy(row, states, tables=None)) for row in changes.rows.to_pylist()]
+    )
+
+
+def _states_under_way(judged: pa.Table) -> States:
+    """The ids' states as this dump has them: rows as those of `coordinator_states`."""
+    rows = judged.select(["cluster", "transactional_id", "current"]).to_pylist()
+    return by_id(_state(row) for row in rows if row["current"] and row["current"]["state"] in UNDER_WAY)
+
+
+def _state(row: dict[str, Any]) -> dict[str, Any]:
+    started = row["current"]["start_timestamp"]
+    start = None if started is None else _EPOCH + timedelta(milliseconds=started)
+    return {**row, **row["current"], "start_timestamp": start}
