@@ -332,7 +332,7 @@ def test_the_page_shows_what_a_terminal_shows_of_past_transactions(tables: Root)
         transaction_summary.rendered(summed_up, "table", "topic", 100, following),
         id_timeline.rendered(of_id, "table", 100, "build/tables"),
         fencing_list.rendered(fencing_list.fencings(tables, Wanted("shop")), "table", 100, "build/tables"),
-        partition_list.rendered(latest, "table", 140, dump),
+        partition_list.rendered(latest, "table", 160, dump),
         record_output.rendered(of_record, "table", 100, "build/tables"),
     ]
     assert [*outputs(ROOT / "docs/history.md").values()] == [seen(each) for each in shown]

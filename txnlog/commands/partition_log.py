@@ -34,6 +34,7 @@ by the producer's clock unless the topic has LogAppendTime, to the marker, by th
 LATE_WRITE: data was written after its own transaction had ended, and counts as a part of this one.
 MARKER_WITHOUT_DATA: the transaction wrote nothing here, or this is the second marker of the one before.
 TORN_OUTCOME (with --tables): the coordinator decided otherwise.
+MARKER_LOST (with --tables): it was committed or aborted, and the marker never came here.
 """
 
 

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
+from txnlog.detection.causes import Cause
+from txnlog.report.open_there import open_there
 from txnlog.report.recorded import Match, OfProducer, recorded
 from txnlog.report.table_rows import rows_if_there, text_literal
 from txnlog.sources.log_copy import Place
+from txnlog.sources.transaction_outcome import OPEN
 from txnlog.tables.layout import TRANSACTIONAL_IDS, Root
 from txnlog.times import epoch_ms
 
 Row = dict[str, Any]
 # What `Recorded` adds to the columns of `PartitionTransactionRow`: its row of `transactions`, and how that was found.
 OF_TRANSACTION = ("start_timestamp", "decided_at", "completed_at")
-ADDED = ("duration_ms", "transactional_ids", "matched_by", "recorded_outcome", *OF_TRANSACTION, "findings")
+# Of one that is open, its row of `open_transactions`.
+OF_VERDICT = ("cause", "action", "verdict")
+ADDED = (
+    "duration_ms", "transactional_ids", "matched_by", "recorded_outcome", *OF_TRANSACTION, *OF_VERDICT, "findings"
+)  # fmt: skip
 # Data that was written after the end of its own transaction, and counts as a part of the next one.
 LATE_WRITE = "LATE_WRITE"
 # The transaction wrote nothing here, or this is the second marker of the one before.
 MARKER_WITHOUT_DATA = "MARKER_WITHOUT_DATA"
 # The coordinator decided otherwise: other partitions may have the other outcome.
 TORN_OUTCOME = "TORN_OUTCOME"
-FINDINGS = (LATE_WRITE, MARKER_WITHOUT_DATA, TORN_OUTCOME)
+# It is open here, and ended by its coordinator's record or by a marker in another partition: the verdict names it.
+MARKER_LOST = "MARKER_LOST"
+FINDINGS = (LATE_WRITE, MARKER_WITHOUT_DATA, TORN_OUTCOME, MARKER_LOST)
+_LOST = (Cause.MARKER_LOST_COMMIT, Cause.MARKER_LOST_ABORT)
 ENDED = ("COMMIT", "ABORT")
 # So far the clocks of a coordinator and of a leader may be apart; a finding is to be right where they are.
 CLOCK_SKEW_MS = 60_000
@@ -45,6 +56,14 @@ class Recorded:
         names, transactions = self._known(sorted({row["producer_id"] for row in rows}))
         return [self._with_added(row, names, transactions.get(row["producer_id"], _NONE)) for row in rows]
 
+    @cached_property
+    def _verdicts(self) -> Mapping[tuple[int, int], Row]:
+        """The verdicts on what is open, by producer id and start offset."""
+        if self._root is None:
+            return {}
+        found = open_there(self._root, self._of_cluster, self._place)
+        return {(row["producer_id"], row["start_offset"]): row for row in found}
+
     @property
     def _of_cluster(self) -> str:
         return f"cluster = {text_literal(self._cluster)}"
@@ -66,13 +85,19 @@ class Recorded:
         found, by = self._transaction(row, transactions)
         times = {name: None if found is None else found[name] for name in OF_TRANSACTION}
         known = None if found is None else found["outcome"]
+        # Most logs have nothing open: their tables are not read for it.
+        verdict = self._verdicts.get((row["producer_id"], row["first_offset"])) if row["outcome"] == OPEN else None
+        cause, action, reason = (None if verdict is None else verdict[name] for name in ("cause", "action", "reason"))
         added = {
             "duration_ms": _difference(row["marker_timestamp"], row["first_timestamp"]),
             "transactional_ids": names.get(row["producer_id"], []),
             "matched_by": by,
             "recorded_outcome": known,
             **times,
-            "findings": [*self._findings(row, found)],
+            "cause": cause,
+            "action": action,
+            "verdict": reason,
+            "findings": [*self._findings(row, found), *([MARKER_LOST] if cause in _LOST else [])],
         }
         return row | added
 

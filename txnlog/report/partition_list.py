@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from txnlog.format.structure import fields
 from txnlog.report.abort_candidates import option, word
-from txnlog.report.fitted import Column
-from txnlog.report.output import as_csv, as_json, as_table, counted, csv_pieces, json_pieces
+from txnlog.report.fitted import ACTION_STYLES, Column
+from txnlog.report.output import as_csv, as_json, as_table, counted, csv_pieces, json_pieces, printable
 from txnlog.report.partition_findings import ADDED, Recorded
 from txnlog.report.transaction_list import NONE, STATUS_STYLES, or_none
 from txnlog.sources.log_copy import Place
@@ -112,6 +112,9 @@ def _told(found: Found) -> Iterator[str]:
         at = row["marker_offset"] if row["first_offset"] is None else row["first_offset"]
         others = f" (and of {len(reasons) - 1} more: --format json)" if len(reasons) > 1 else ""
         yield f"Of the one at offset {at}: {row['reason']}{others}."
+    for row in found.rows:
+        if row["verdict"] is not None:
+            yield f"{row['action']} from offset {row['first_offset']}, {row['cause']}: {printable(row['verdict'])}."
     for problem in found.problems:
         yield f"Not read: {problem}."
     if found.other_copies:
@@ -133,10 +136,11 @@ def _next(found: Found, dump: str) -> Iterator[str]:
 
 def _columns(rows: Iterable[Row]) -> list[Column]:
     has_ids = any(row["transactional_ids"] for row in rows)
-    has_findings = any(row["findings"] for row in rows)
+    has_verdicts, has_findings = (any(row[name] for row in rows) for name in ("action", "findings"))
     return [
         *_FIRST,
         *([Column("TransactionalId", _joined("transactional_ids"), is_name=True)] if has_ids else []),
+        *([Column("Action", or_none("action"), styles=ACTION_STYLES)] if has_verdicts else []),
         *([Column("Findings", _joined("findings"))] if has_findings else []),
     ]
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from txnlog.report.open_there import open_there
 from txnlog.report.recorded import OfProducer, recorded
 from txnlog.report.table_rows import rows_if_there, text_literal
 from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_search import Batch
 from txnlog.sources.together import together
-from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, Root
+from txnlog.tables.layout import TRANSACTIONAL_IDS, Root
 
 Row = dict[str, Any]
 
@@ -65,7 +66,8 @@ def _known(root: Root, found: RecordAnswer) -> Known:
     if batch is None:
         return known
     if not batch.is_control:
-        known = _with_open(known, _open_before(root, of_cluster, found.place, batch), batch)
+        before = open_there(root, of_cluster, found.place, f"start_offset <= {batch.base_offset}")
+        known = _with_open(known, before, batch)
     if batch.producer_id < 0:
         return known
     of_id = f"{of_cluster} AND producer_id = {batch.producer_id}"
@@ -76,14 +78,6 @@ def _known(root: Root, found: RecordAnswer) -> Known:
     transactions = OfProducer(recorded(root, of_id, found.place))
     transaction, by = transactions.of_marker(marker.producer_epoch, marker.max_timestamp, marker.marker)
     return known._replace(transaction=transaction, matched_by=by)
-
-
-def _open_before(root: Root, of_cluster: str, place: Place, batch: Batch) -> list[Row]:
-    """What is open at a batch or before it by the latest dump that has the partition."""
-    there = f"{of_cluster} AND topic = {text_literal(place.topic)} AND partition = {place.partition}"
-    dumps = rows_if_there(root, DUMP_FILES, f"{there} AND kind = 'segment' AND copy_chosen", "as_of DESC")
-    found = rows_if_there(root, OPEN_TRANSACTIONS, f"{there} AND start_offset <= {batch.base_offset}", "start_offset")
-    return [row for row in found if row["as_of"] == dumps[0]["as_of"]] if dumps else []
 
 
 def _with_open(known: Known, found: Sequence[Row], batch: Batch) -> Known:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.tables_by_hand import Row, at
-from tests.unit.report.test_record_answer import AT, ID, dump_of, tables, transaction
+from tests.unit.report.test_record_answer import AT, ID, dump_of, dumps, open_from, tables, transaction
 from tests.writer import ABORT, LOG_APPEND_TIME, TRANSACTIONAL, checkpoint, data, marker, put, segment
 from txnlog.cli import main
 from txnlog.report.partition_list import COLUMNS
@@ -105,6 +105,34 @@ def test_a_marker_is_held_against_what_coordinators_recorded(
     (row,) = listed(capsys, dump, "--tables", tables(tmp_path, transactions).text)
     assert (row["matched_by"], row["recorded_outcome"], row["findings"]) == (matched_by, recorded, findings)
     assert (row["start_timestamp"] is None) == (matched_by is None)
+
+
+@pytest.mark.parametrize(
+    ("place", "cause", "is_its", "findings"),
+    [
+        ((4, 9, 1002), "MARKER_LOST_COMMIT", True, ["MARKER_LOST"]),
+        ((4, 9, 1002), "MARKER_LOST_ABORT", True, ["MARKER_LOST"]),
+        ((4, 9, 1002), "TOO_YOUNG", True, []),
+        # By an earlier dump, from another offset, of another producer id: of another transaction.
+        ((4, 8, 1002), "MARKER_LOST_COMMIT", False, []),
+        ((1, 9, 1002), "MARKER_LOST_COMMIT", False, []),
+        ((4, 9, 1001), "MARKER_LOST_COMMIT", False, []),
+    ],
+)
+def test_what_is_open_has_its_verdict(
+    place: tuple[int, int, int], cause: str, is_its: bool, findings: list[str], tmp_path: Path, capsys: Printed
+) -> None:
+    dump = log(tmp_path / "dump", *LOG)
+    opened = open_from(*place, cause=cause, action="KEEP", reason="COMMITTED by a marker")
+    root = tables(tmp_path, [], dump_files=dumps(9), open_transactions=[opened])
+    *ended, row = listed(capsys, dump, "--tables", root.text)
+    verdict = (cause, "KEEP", "COMMITTED by a marker") if is_its else (None, None, None)
+    assert tuple(row[name] for name in ("cause", "action", "verdict")) == verdict
+    assert row["findings"] == findings
+    assert not any(each["verdict"] for each in ended)
+    assert main(["partition", str(dump), *OF, "--tables", root.text]) == 0
+    said = f"KEEP from offset 4, {cause}: COMMITTED by a marker."
+    assert (said in capsys.readouterr().out.splitlines()) == is_its
 
 
 @pytest.mark.parametrize(
