@@ -235,7 +235,7 @@ plot("2-held-back", overview.held_back(report))
 # MAGIC %md
 # MAGIC ## 3. Which consumer groups are blocked?
 # MAGIC
-# MAGIC Groups that have read up to the last stable offset while data waits behind it, or whose own commit is part of an open
+# MAGIC Groups that have read up to the last stable offset while data waits after it, or whose own commit is part of an open
 # MAGIC transaction. Whether a group reads `read_committed`, no record says: `not_known` has what else is not known.
 
 # COMMAND ----------
