@@ -25,13 +25,14 @@ ADDED = (
 )  # fmt: skip
 # Data that was written after the end of its own transaction, and counts as a part of the next one.
 LATE_WRITE = "LATE_WRITE"
-# The transaction wrote nothing here, or this is the second marker of the one before.
+# The transaction wrote nothing here, or this is the second marker of the one before: the tables may tell which.
 MARKER_WITHOUT_DATA = "MARKER_WITHOUT_DATA"
+NEVER_WRITTEN = "NEVER_WRITTEN"
+MARKER_TWICE = "MARKER_TWICE"
 # The coordinator decided otherwise: other partitions may have the other outcome.
 TORN_OUTCOME = "TORN_OUTCOME"
 # It is open here, and ended by its coordinator's record or by a marker in another partition: the verdict names it.
 MARKER_LOST = "MARKER_LOST"
-FINDINGS = (LATE_WRITE, MARKER_WITHOUT_DATA, TORN_OUTCOME, MARKER_LOST)
 _LOST = (Cause.MARKER_LOST_COMMIT, Cause.MARKER_LOST_ABORT)
 ENDED = ("COMMIT", "ABORT")
 # So far the clocks of a coordinator and of a leader may be apart; a finding is to be right where they are.
@@ -44,6 +45,8 @@ class Recorded:
 
     def __init__(self, root: Root | None, cluster: str, place: Place, skew_ms: int = CLOCK_SKEW_MS) -> None:
         self._root, self._cluster, self._place, self._skew_ms = root, cluster, place, skew_ms
+        # Of each producer id the last marker's offset and transaction.
+        self._before: dict[int, tuple[int, Row | None]] = {}
 
     def producer_ids(self, transactional_id: str) -> frozenset[int]:
         """The producer ids that a transactional id is known to have had."""
@@ -52,7 +55,7 @@ class Recorded:
         return frozenset(row["producer_id"] for row in rows_if_there(self._root, TRANSACTIONAL_IDS, where))
 
     def joined(self, rows: list[Row]) -> list[Row]:
-        """Some rows with `ADDED`."""
+        """Some rows with `ADDED`, in the log's order."""
         names, transactions = self._known(sorted({row["producer_id"] for row in rows}))
         return [self._with_added(row, names, transactions.get(row["producer_id"], _NONE)) for row in rows]
 
@@ -82,7 +85,9 @@ class Recorded:
         return names, {producer_id: OfProducer(of_id) for producer_id, of_id in transactions.items()}
 
     def _with_added(self, row: Row, names: dict[int, list[str]], transactions: OfProducer) -> Row:
-        found, by = self._transaction(row, transactions)
+        own = _of_its_time(row, transactions)
+        # Another outcome is told only where no other transaction can be meant, if clocks were apart.
+        found, by = own if own[0] is not None else _of_its_time(row, transactions, outcome=None, skew_ms=self._skew_ms)
         times = {name: None if found is None else found[name] for name in OF_TRANSACTION}
         known = None if found is None else found["outcome"]
         # Most logs have nothing open: their tables are not read for it.
@@ -97,26 +102,26 @@ class Recorded:
             "cause": cause,
             "action": action,
             "verdict": reason,
-            "findings": [*self._findings(row, found), *([MARKER_LOST] if cause in _LOST else [])],
+            "findings": [*self._findings(row, found, own[0]), *([MARKER_LOST] if cause in _LOST else [])],
         }
+        self._before[row["producer_id"]] = row["marker_offset"], own[0]
         return row | added
 
-    def _transaction(self, row: Row, transactions: OfProducer) -> Match:
-        """The transaction that the marker of a row ended."""
-        epoch, time = row["marker_epoch"], row["marker_timestamp"]
-        if epoch is None or time is None or row["outcome"] not in ENDED:
-            return None, None
-        found, by = transactions.of_marker(epoch, time, row["outcome"])
-        # Another outcome is told only where no other transaction can be meant, if clocks were apart.
-        return (found, by) if found is not None else transactions.of_marker(epoch, time, None, self._skew_ms)
-
-    def _findings(self, row: Row, transaction: Row | None) -> Iterator[str]:
+    def _findings(self, row: Row, transaction: Row | None, own: Row | None) -> Iterator[str]:
+        """`own` is the transaction if it also has the marker's outcome, by clocks that agree."""
         if self._is_late(row, transaction):
             yield LATE_WRITE
         if row["first_offset"] is None and row["is_whole"]:
-            yield MARKER_WITHOUT_DATA
+            yield self._without_data(row, own)
         if transaction is not None and transaction["outcome"] in ENDED and transaction["outcome"] != row["outcome"]:
             yield TORN_OUTCOME
+
+    def _without_data(self, row: Row, transaction: Row | None) -> str:
+        """What a marker without data is, by its transaction and that of the marker before it."""
+        at, before = self._before.get(row["producer_id"], (None, None))
+        if None in (transaction, before) or at != row["previous_marker_offset"]:
+            return MARKER_WITHOUT_DATA
+        return MARKER_TWICE if transaction == before else NEVER_WRITTEN
 
     def _is_late(self, row: Row, transaction: Row | None) -> bool:
         """Whether data is of an epoch that had ended, or from before the coordinator had the partition."""
@@ -128,6 +133,14 @@ class Recorded:
         if transaction is None or written is None or not row["is_log_append_time"]:
             return False
         return bool(written + self._skew_ms < epoch_ms(transaction["place"]["listed_at"]))
+
+
+def _of_its_time(row: Row, transactions: OfProducer, **others: Any) -> Match:
+    """The transaction that the marker of a row ended; `others` are those of `OfProducer.of_marker`."""
+    epoch, time = row["marker_epoch"], row["marker_timestamp"]
+    if epoch is None or time is None or row["outcome"] not in ENDED:
+        return None, None
+    return transactions.of_marker(epoch, time, **({"outcome": row["outcome"]} | others))
 
 
 def _difference(end: int | None, start: int | None) -> int | None:

@@ -176,6 +176,33 @@ def test_the_log_alone_shows_what_is_odd(
     assert [row["findings"] for row in listed(capsys, dump)] == findings
 
 
+SHORT = transaction(start_timestamp=at(1), decided_at=at(2), completed_at=at(2))
+NEXT = transaction(start_timestamp=at(7), decided_at=at(8), completed_at=at(9))
+
+
+@pytest.mark.parametrize(
+    ("transactions", "arguments", "finding"),
+    [
+        ([transaction()], [], "MARKER_TWICE"),
+        ([transaction(completed_at=at(7)), NEXT], [], "NEVER_WRITTEN"),
+        # The marker before is of a transaction that nobody recorded, or none is seen.
+        ([NEXT], [], "MARKER_WITHOUT_DATA"),
+        ([transaction(), NEXT], ["--limit", "1"], "MARKER_WITHOUT_DATA"),
+        ([transaction(completed_at=at(5))], [], "MARKER_WITHOUT_DATA"),
+        ([SHORT], [], "MARKER_WITHOUT_DATA"),
+        ([], [], "MARKER_WITHOUT_DATA"),
+    ],
+)
+def test_tables_tell_a_second_marker_from_a_transaction_that_wrote_nothing(
+    transactions: list[Row], arguments: list[str], finding: str, tmp_path: Path, capsys: Printed
+) -> None:
+    second = AT + (3_000 if NEXT in transactions else 500)
+    markers = [marker(at, producer_epoch=1, max_timestamp=time) for at, time in ((1, AT), (2, second))]
+    dump = log(tmp_path / "dump", data(0), *markers)
+    *_, row = listed(capsys, dump, "--tables", tables(tmp_path, transactions).text, *arguments)
+    assert row["findings"] == [finding]
+
+
 def test_the_copy_of_the_last_leader_is_read_unless_another_is_named(tmp_path: Path, capsys: Printed) -> None:
     dump = dump_of(tmp_path, data(0), data(0) + marker(1), data(0) + data(1, 1001) + data(2))
     assert {row["log_dir"] for row in listed(capsys, dump)} == {"broker-3"}
