@@ -14,9 +14,11 @@ import cramjam
 import pytest
 
 from tests.coordinator_writer import coordinator_key, coordinator_partition, coordinator_record
+from tests.group_writer import commit_key, commit_value
 from tests.writer import CODECS, NOW, batch, checkpoint, data, marker, put, record, segment, snapshot
 from txnlog.format.compression import LARGEST_PAYLOAD
 from txnlog.format.coordinator import TRANSACTION_STATE, TransactionState
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 
 pytestmark = pytest.mark.processes
 
@@ -71,6 +73,13 @@ SEGMENTS = {
     "control-count": marker(0, record_count=2**31 - 1),
     "length-beyond-the-end": claiming(data(0), 2**31 - 1) + data(1),
 }
+COMMIT = record(commit_value(7), commit_key("g", "orders", 0))
+GROUPS = {
+    **{codec: batch(0, [expanding(codec)], attributes=CODECS.index(codec)) for codec in CODECS[1:]},
+    "record-count": batch(0, [COMMIT], record_count=2**31 - 1),
+    "record-length": batch(0, [b"\xfe\xff\xff\xff\x0f" + COMMIT]),
+    "key-length": batch(0, [record(b"", struct.pack(">hh", 1, 2**15 - 1))]),
+}
 SNAPSHOT = snapshot([])
 
 
@@ -79,6 +88,8 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("hostile")
     for name, content in COORDINATORS.items():
         segment(root / name, PLACE, content + batch(9, [GOOD]))
+    for name, content in GROUPS.items():
+        segment(root / f"group-{name}", f"{CONSUMER_OFFSETS}-0", content + batch(9, [COMMIT], attributes=0))
     for name, content in SEGMENTS.items():
         segment(root / name, "orders-0", content)
     for place in ("orders-0", PLACE):
@@ -123,6 +134,17 @@ def test_the_limit_is_one(dump: Path) -> None:
 
 def test_every_file_is_read(found: dict[str, dict[str, Any]], dump: Path) -> None:
     assert set(found) == {str(path.relative_to(dump)) for path in dump.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_batch_of_groups_that_lies_is_named_and_what_follows_is_read(
+    found: dict[str, dict[str, Any]], name: str
+) -> None:
+    file = found[f"group-{name}/{CONSUMER_OFFSETS}-0/{0:020}.log"]
+    (problem,) = file["problems"]
+    assert problem.endswith("records that cannot be read")
+    # What the log adds up to, its file, and the commit that follows.
+    assert file["rows"]["evidence"] == 3
 
 
 @pytest.mark.parametrize("name", COORDINATORS)
