@@ -18,9 +18,8 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 def with_remedies(changes: Settled, judged: pa.Table) -> Settled:
     """Rows of `open_transactions` with their `remedy`. `judged` has the detection's rows of the same run."""
     states = _states_under_way(judged)
-    return changes.with_column(
-        "remedy", [as_text(remedy(row, states, tables=None)) for row in changes.rows.to_pylist()]
-    )
+    rows = changes.rows.to_pylist()
+    return changes.with_column("remedy", [as_text(remedy(row, states, tables=None)) for row in rows])
 
 
 def _states_under_way(judged: pa.Table) -> States:

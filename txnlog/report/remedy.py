@@ -163,11 +163,14 @@ def _detect(tables: str) -> str:
 
 def _until(row: Row, state: Row | None) -> datetime | None:
     """When it is late, or when its coordinator ends it by its timeout: whichever is later."""
-    moments = []
-    if row["last_activity"] is not None:
-        moments.append(row["last_activity"] + timedelta(milliseconds=row["late_after_ms"]))
-    if state is not None and state["state"] == "Ongoing" and state["start_timestamp"] is not None:
-        moments.append(state["start_timestamp"] + timedelta(milliseconds=state["timeout_ms"]))
+    spans = [(row["last_activity"], row["late_after_ms"])]
+    if state is not None and state["state"] == "Ongoing":
+        spans.append((state["start_timestamp"], state["timeout_ms"]))
+    try:
+        moments = [start + timedelta(milliseconds=length) for start, length in spans if start is not None]
+    except OverflowError:
+        # A producer's clock may say anything.
+        return None
     return max(moments, default=None)
 
 
