@@ -16,9 +16,9 @@ from txnlog.job.group_tables import write_groups
 from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
 from txnlog.job.proved_commits import kept_in_later_dumps
-from txnlog.job.remedies import with_remedies
 from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_clusters
 from txnlog.job.steps import Steps
+from txnlog.job.stored_remedies import with_remedies
 from txnlog.keys import COPY, LOG_DIR
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame, settled_together

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.quick_spark import with_settings
 from tests.report_tables import NIGHT, transaction
-from txnlog.job.remedies import with_remedies
+from txnlog.job.stored_remedies import with_remedies
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.verdict_rows import OpenTransactionRow
