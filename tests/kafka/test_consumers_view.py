@@ -38,7 +38,7 @@ TOPIC = "generated"
 OF_A_CLEAN_END = (".kafka_cleanshutdown", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 # Where compaction took what is left to read, a consumer waits for what follows the last stable offset.
 PATIENCE_S = 20
-LEADS_WITHIN_S = 300
+UP_WITHIN_S, LEADS_WITHIN_S = 300, 300
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 VISIBLE = (Outcome.COMMITTED, Outcome.NOT_TRANSACTIONAL)
 Row = dict[str, Any]
@@ -121,7 +121,7 @@ def view(request: pytest.FixtureRequest, written: Written, tmp_path_factory: pyt
                     file.unlink()
             for file in segments(written, partition):
                 shutil.copy(file, there)
-        cluster.start(1)
+        cluster.start(1, seconds=UP_WITHIN_S)
         yield seen(cluster, count)
 
 

@@ -242,8 +242,11 @@ class Cluster:
         process = self.nodes[node_id].process
         return process is not None and process.poll() is None
 
-    def start(self, *node_ids: int) -> None:
-        """Start brokers and wait until the cluster lists them and they can be connected to."""
+    def start(self, *node_ids: int, seconds: float = 90) -> None:
+        """Start brokers and wait until the cluster lists them and they can be connected to.
+
+        `TimeoutError` where that takes longer, as it may with many logs to recover.
+        """
         for node_id in node_ids:
             node = self.nodes[node_id]
             command = java_command(self.release, "kafka.Kafka", str(node.folder / "server.properties"), heap="384m")
@@ -251,9 +254,9 @@ class Cluster:
                 node.process = subprocess.Popen(
                     command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.clock.environment
                 )
-        self._wait_for(set(node_ids))
+        self._wait_for(set(node_ids), seconds)
 
-    def _wait_for(self, node_ids: set[int], seconds: float = 90) -> None:
+    def _wait_for(self, node_ids: set[int], seconds: float) -> None:
         admin, deadline = self.admin, time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
