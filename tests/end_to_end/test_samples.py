@@ -350,6 +350,8 @@ def test_markers_are_those_of_the_transactions_that_coordinators_recorded(tables
             found[row["outcome"], row["recorded_outcome"], row["matched_by"], *row["findings"]] += 1
     assert found["COMMIT", "COMMIT", "TIME"] > 300
     assert found["ABORT", "ABORT", "TIME"] > 20
+    # The payment whose marker was lost.
+    assert found.pop(("OPEN", None, None, "MARKER_LOST")) == 1
     assert {*found} <= {("COMMIT", "COMMIT", "TIME"), ("ABORT", "ABORT", "TIME"), ("OPEN", None, None)}
 
 
