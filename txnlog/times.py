@@ -41,10 +41,14 @@ def epoch_ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
+def moment_of(epoch_ms: int) -> datetime:
+    """The instant so many ms after 1970, in UTC."""
+    return _EPOCH + timedelta(milliseconds=epoch_ms)
+
+
 def iso_8601(moment_ms: int) -> str:
     """An instant as ISO 8601 in UTC, with milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=moment_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment_of(moment_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _iso_instant(text: object) -> datetime:

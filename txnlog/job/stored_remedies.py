@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +10,7 @@ from txnlog.report.remedy import States, by_id, remedy
 from txnlog.report.remedy_list import as_text
 from txnlog.report.transactions import UNDER_WAY
 from txnlog.spark.settle import Settled
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
+from txnlog.times import moment_of
 
 
 def with_remedies(changes: Settled, judged: pa.Table) -> Settled:
@@ -30,5 +28,4 @@ def _states_under_way(judged: pa.Table) -> States:
 
 def _state(row: dict[str, Any]) -> dict[str, Any]:
     started = row["current"]["start_timestamp"]
-    start = None if started is None else _EPOCH + timedelta(milliseconds=started)
-    return {**row, **row["current"], "start_timestamp": start}
+    return {**row, **row["current"], "start_timestamp": None if started is None else moment_of(started)}

@@ -26,11 +26,11 @@ def by_urgency(tables: Contents) -> list[Row]:
 
 def transactions(rows: list[Row]) -> Paged:
     """Every open transaction with every column; what is not shown opens with its row, as its remedy does."""
-    shown = {each.title.replace(" ", "_") for each in SHOWN} | {"held_back_records", "open_for_ms"}
+    shown = {each.title.replace(" ", "_") for each in SHOWN} | {"held_back_records", "open_for_ms", "remedy"}
     hidden = (
         column(field.name, kind=KINDS.get(field.name, KINDS.get(field.wire.ddl, "text")), shown=False)
         for field in columns_of(OPEN_TRANSACTIONS)
-        if field.name not in shown | {"remedy"}
+        if field.name not in shown
     )
     return Paged("transactions", "Open transactions, most urgent first", (*SHOWN, *hidden), rows)
 

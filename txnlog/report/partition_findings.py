@@ -85,29 +85,28 @@ class Recorded:
         return names, {producer_id: OfProducer(of_id) for producer_id, of_id in transactions.items()}
 
     def _with_added(self, row: Row, names: dict[int, list[str]], transactions: OfProducer) -> Row:
-        own = _of_its_time(row, transactions)
+        own = _of_its_time(row, transactions, row["outcome"])
         # Another outcome is told only where no other transaction can be meant, if clocks were apart.
-        found, by = own if own[0] is not None else _of_its_time(row, transactions, outcome=None, skew_ms=self._skew_ms)
+        found, by = own if own[0] is not None else _of_its_time(row, transactions, None, self._skew_ms)
         times = {name: None if found is None else found[name] for name in OF_TRANSACTION}
         known = None if found is None else found["outcome"]
         # Most logs have nothing open: their tables are not read for it.
-        verdict = self._verdicts.get((row["producer_id"], row["first_offset"])) if row["outcome"] == OPEN else None
-        cause, action, reason = (None if verdict is None else verdict[name] for name in ("cause", "action", "reason"))
+        verdict = self._verdicts.get((row["producer_id"], row["first_offset"]), {}) if row["outcome"] == OPEN else {}
         added = {
             "duration_ms": _difference(row["marker_timestamp"], row["first_timestamp"]),
             "transactional_ids": names.get(row["producer_id"], []),
             "matched_by": by,
             "recorded_outcome": known,
             **times,
-            "cause": cause,
-            "action": action,
-            "verdict": reason,
-            "findings": [*self._findings(row, found, own[0]), *([MARKER_LOST] if cause in _LOST else [])],
+            "cause": verdict.get("cause"),
+            "action": verdict.get("action"),
+            "verdict": verdict.get("reason"),
+            "findings": [*self._findings(row, found, own[0], verdict)],
         }
         self._before[row["producer_id"]] = row["marker_offset"], own[0]
         return row | added
 
-    def _findings(self, row: Row, transaction: Row | None, own: Row | None) -> Iterator[str]:
+    def _findings(self, row: Row, transaction: Row | None, own: Row | None, verdict: Row) -> Iterator[str]:
         """`own` is the transaction if it also has the marker's outcome, by clocks that agree."""
         if self._is_late(row, transaction):
             yield LATE_WRITE
@@ -115,6 +114,8 @@ class Recorded:
             yield self._without_data(row, own)
         if transaction is not None and transaction["outcome"] in ENDED and transaction["outcome"] != row["outcome"]:
             yield TORN_OUTCOME
+        if verdict.get("cause") in _LOST:
+            yield MARKER_LOST
 
     def _without_data(self, row: Row, transaction: Row | None) -> str:
         """What a marker without data is, by its transaction and that of the marker before it."""
@@ -135,12 +136,12 @@ class Recorded:
         return bool(written + self._skew_ms < epoch_ms(transaction["place"]["listed_at"]))
 
 
-def _of_its_time(row: Row, transactions: OfProducer, **others: Any) -> Match:
-    """The transaction that the marker of a row ended; `others` are those of `OfProducer.of_marker`."""
+def _of_its_time(row: Row, transactions: OfProducer, outcome: str | None, skew_ms: int = 0) -> Match:
+    """The transaction that the marker of a row ended, as `OfProducer.of_marker` finds it."""
     epoch, time = row["marker_epoch"], row["marker_timestamp"]
     if epoch is None or time is None or row["outcome"] not in ENDED:
         return None, None
-    return transactions.of_marker(epoch, time, **({"outcome": row["outcome"]} | others))
+    return transactions.of_marker(epoch, time, outcome, skew_ms)
 
 
 def _difference(end: int | None, start: int | None) -> int | None:

@@ -79,8 +79,8 @@ def _earlier(row: Row) -> str:
     return f" Consumers stay blocked until the transaction at offset {row['last_stable_offset']} has ended, too."
 
 
-def _abort(row: Row, _: Row | None, tables: str) -> tuple[Step, ...]:
-    of_tables = f"{tables} --cluster {word(row['cluster'])}"
+def _abort(row: Row, _: Row | None, option: str) -> tuple[Step, ...]:
+    of_tables = f"{option} --cluster {word(row['cluster'])}"
     asks = f'txnlog verify {of_tables} --bootstrap-server "$BOOTSTRAP_SERVER"'
     return (
         Step("Ask the cluster whether it is still stuck, and get the aborts of this cluster as a script:",
@@ -134,7 +134,7 @@ def _keep(row: Row, _: Row | None, __: str) -> tuple[Step, ...]:
     )  # fmt: skip
 
 
-def _undetermined(row: Row, _: Row | None, tables: str) -> tuple[Step, ...]:
+def _undetermined(row: Row, _: Row | None, option: str) -> tuple[Step, ...]:
     # Tables of older versions lack the column.
     proof = BY_NAME.get(row.get("lacking") or "")
     # The last rule has no cause that could be proved.
@@ -143,22 +143,22 @@ def _undetermined(row: Row, _: Row | None, tables: str) -> tuple[Step, ...]:
     proves = f"{wanted}: {proof.supplied_by}." if proof else None
     if row["cause"] == Cause.CLEANER_ARTEFACT:
         return (Step(proves or Cause.CLEANER_ARTEFACT.prevention, (kafka_tools.describe_producers(row),)),)
-    again = ("txnlog check DUMP", _detect(tables))
+    again = ("txnlog check DUMP", _detect(option))
     return (Step(f"{proves or Cause[row['cause']].prevention} Then see what the new dump lacks, and judge it:", again),)
 
 
-def _wait(row: Row, state: Row | None, tables: str) -> tuple[Step, ...]:
+def _wait(row: Row, state: Row | None, option: str) -> tuple[Step, ...]:
     if row["cause"] == Cause.TWO_PHASE_COMMIT:
         owner = row["transactional_id"]
         return (Step(f"It has no timeout. Ask the application of {owner} whether its outside coordinator is alive."),)
     until = _until(row, state)
     if until is None:
-        return (Step("Its age is not known. Dump again in some minutes:", (_detect(tables),)),)
-    return (Step(f"Wait until {plain(until)}. If it is still open then, dump again:", (_detect(tables),)),)
+        return (Step("Its age is not known. Dump again in some minutes:", (_detect(option),)),)
+    return (Step(f"Wait until {plain(until)}. If it is still open then, dump again:", (_detect(option),)),)
 
 
-def _detect(tables: str) -> str:
-    return f"txnlog detect DUMP {tables}"
+def _detect(option: str) -> str:
+    return f"txnlog detect DUMP {option}"
 
 
 def _until(row: Row, state: Row | None) -> datetime | None:
