@@ -97,25 +97,44 @@ def dump(
     topic_id: str = "A" * 22,
     of_coordinator_alone: bool = False,
     coordinator_minute: int | None = None,
+    listed: Sequence[str] | None = None,
+    committed: float | None = None,
     cluster: str = "c",
 ) -> Path:
     """A dump of that minute: a commit whose marker was lost, and data that its transaction never added.
 
-    `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so.
+    `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so. `listed`: all files of the
+    coordinator were listed before the copy, and these as well. `committed`: the id that never added its partition has a
+    COMMIT marker of that minute in another one, of which its coordinator lost the record.
     """
     copied = minute if coordinator_minute is None else coordinator_minute
     moment = datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat()
     put(root / "dump.toml", MANIFEST.format(cluster, moment, moment))
     log_dir = root / "broker-1"
-    segment(log_dir, "__transaction_state-0", b"".join(log.batches(copied, compacted_to)))
+    batches = list(log.batches(copied, compacted_to))
+    cleaned = len(list(log.batches(compacted_to, compacted_to)))
+    segment(log_dir, "__transaction_state-0", b"".join(batches[:cleaned]))
+    segment(log_dir, "__transaction_state-0", b"".join(batches[cleaned:]), log.end(compacted_to))
     put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
     ends = [("__transaction_state", 0, log.end(copied))]
     if not of_coordinator_alone:
         ends += _partitions(log_dir, minute)
+    if committed is not None:
+        times = {"max_timestamp": at(committed)}
+        segment(log_dir, "refunds-0", data(0, NEVER, **times) + marker(1, NEVER, **times))
+        ends.append(("refunds", 0, 2))
     put(log_dir / "replication-offset-checkpoint", checkpoint(ends))
     put(log_dir / "cleaner-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(compacted_to))]))
+    if listed is not None:
+        put(log_dir / "__transaction_state-0" / "leader-epoch-checkpoint", checkpoint([(0, 0)]))
+        put(log_dir / "listing.tsv", "\n".join([f"# begun\t{at(minute)}", *_listing(log_dir, minute), *listed]))
     copied_at(log_dir, at(minute))
     return root
+
+
+def _listing(log_dir: Path, minute: int) -> Iterator[str]:
+    for path in sorted(log_dir.glob("__transaction_state-0/*")):
+        yield f"{path.relative_to(log_dir)}\t{path.stat().st_size}\t{at(minute)}"
 
 
 def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:

@@ -13,6 +13,7 @@ from tests.archived_dumps import (
     BUSY,
     LOST,
     MINUTE,
+    NEVER,
     PROVED,
     SLOW,
     START,
@@ -58,11 +59,38 @@ def restored() -> Coordinator:
     return log
 
 
+def with_idle_ids_alone(busy_again: float) -> Coordinator:
+    """The ids of the data do nothing more; the busy one has another transaction."""
+    log = history()
+    log.transaction(busy_again, "busy", BUSY, [("payments", 0)])
+    return log
+
+
+def with_ids_that_went_on() -> Coordinator:
+    """Each had one more transaction, in another partition, of which no archive is."""
+    log = history()
+    for name, producer_id in (("lost", LOST), ("never", NEVER)):
+        log.transaction(30, name, producer_id, [("refunds", 0)])
+    log.records.sort(key=lambda record: record[0])
+    return log
+
+
+VANISHED = "__transaction_state-0/00000000000000000100.log\t1\t1"
+
+UNEXPLAINED = PROVED | {NEVER: UNPROVED[NEVER]}
+
 # The dumps of a cluster in their order: the last one is judged, those before it are archived.
 CASES: Mapping[str, Sequence[Dumped]] = {
     "not archived": dumps_of((50, 48)),
     "overlapping": dumps_of((24, 2), (37, 23), (50, 36)),
     "left out": dumps_of((24, 2), (50, 36)),
+    "idle": dumps_of((24, 2), (50, 36), listed=()),
+    "idle for a day": dumps_of((24, 2), (1462, 36), log=with_idle_ids_alone(1461.5), listed=()),
+    "idle for longer": dumps_of((24, 2), (1465, 36), log=with_idle_ids_alone(1464.5), listed=()),
+    "idle, swapped": dumps_of((24, 2), (50, 36), listed=[VANISHED]),
+    "gone on": dumps_of((24, 2), (50, 36), log=with_ids_that_went_on(), listed=()),
+    "idle, committed": dumps_of((24, 2), (50, 36), listed=(), committed=30),
+    "overlapping, committed": dumps_of((24, 2), (37, 23), (50, 36), committed=30),
     "elected": [*dumps_of((24, 2)), *dumps_of((50, 16), log=elected())],
     "restored": [*dumps_of((24, 2)), *dumps_of((50, 16), log=restored())],
     "recreated": dumps_of((24, 2), (50, 23), topic_id="B" * 22),
@@ -89,6 +117,13 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
         pytest.param("not archived", UNPROVED, id="without an archive what was compacted proves nothing"),
         pytest.param("overlapping", PROVED, id="dumps that overlap prove what no dump has any more"),
         pytest.param("left out", UNPROVED, id="with a dump left out nothing before it is proved"),
+        pytest.param("idle", PROVED, id="but of an id that did nothing meanwhile, by a listing"),
+        pytest.param("idle for a day", PROVED, id="within a day, as tombstones stay for one"),
+        pytest.param("idle for longer", UNPROVED, id="and no longer"),
+        pytest.param("idle, swapped", UNPROVED, id="nor where a listed segment is missing"),
+        pytest.param("gone on", UNPROVED, id="nor of an id that did something"),
+        pytest.param("idle, committed", UNEXPLAINED, id="nor of one with a commit that no record is of"),
+        pytest.param("overlapping, committed", UNEXPLAINED, id="whether or not the records have a hole"),
         pytest.param("elected", UNPROVED, id="an unclean election in between voids what came before"),
         # Of before it was restored the archive has a COMMIT: what was committed is kept.
         pytest.param(

@@ -142,6 +142,8 @@ class Disks:
                     for offset, record in there
                 ]
                 words += [f"cleaned_to({cleaned_to})"] if cleaned_to else []
+                # Half of the copies that lack no segment have a listing that says so.
+                words += [f"listed@{until // MINUTE}"] if not vanished and until % 2 == 0 else []
                 yield number, " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
 
     def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:

@@ -27,17 +27,22 @@ def places_to_read(
     """Partitions and producer ids (columns of `KEY`) that may have COMMIT markers which replay has not seen.
 
     Those in which a segment was left out or the producer id has several COMMITs, if a log, a snapshot or a
-    coordinator's record names it there. Only those of own data (`with_proofs`) need to be read.
+    coordinator's record names it there; with one COMMIT, if its history is from earlier dumps in part, as only the
+    records in this one were held against it. Only those of own data (`with_proofs`) need to be read.
     """
     listed = states.selectExpr("cluster", "producer_id", "inline(topic_partitions)").selectExpr(*KEY, "0L AS commits")
     of_logs = sums.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
     of_snapshots = snapshots.selectExpr(*KEY, "0L AS commits")
     unread = files.where("kind = 'segment' AND bytes_skipped > 0").selectExpr(*PARTITION, "true AS is_unread")
-    named = of_logs.unionByName(of_snapshots).unionByName(listed).join(transactions, [*PRODUCER], "left_semi")
+    is_archived = (
+        "bool_or(coalesce(whole_from_offset < copied_whole_from_offset, transactional_id IS NULL)) AS is_archived"
+    )
+    owned = summed(transactions, PRODUCER, is_archived)
+    named = of_logs.unionByName(of_snapshots).unionByName(listed).join(owned, [*PRODUCER], "inner")
     return (
-        summed(named, KEY, "sum(commits) AS commits")
+        summed(named, (*KEY, "is_archived"), "sum(commits) AS commits")
         .join(unread.distinct(), [*PARTITION], "left")
-        .where("is_unread OR commits > 1")
+        .where("is_unread OR commits > if(is_archived, 0, 1)")
         .selectExpr(*KEY)
     )
 

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.coordinator_transactions import births, current_states, histories, listings
+from txnlog.detection.idle_ids import with_idle
 from txnlog.detection.replicas import last_elsewhere
 from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
@@ -45,6 +46,7 @@ def with_coordinator(
     elsewhere: DataFrame,
     coverage: DataFrame,
     clusters: DataFrame,
+    idle: DataFrame | None,
     clock_skew_ms: int,
 ) -> DataFrame:
     """Add the id's current state, the last transaction that listed the partition, and how complete its log is.
@@ -53,7 +55,8 @@ def with_coordinator(
     `is_born_in_range`: the record that handed out the producer id is in the range of whole records.
     `known_since` (ms) is when it was given out, or, of a coordinator whose log is whole from its start, first named.
     `last_elsewhere` and `last_reaching`: where other copies (`elsewhere`) have its last record. An id of which they
-    have no more than that it expired, and the chosen copy has nothing, is known to no coordinator.
+    have no more than that it expired, and the chosen copy has nothing, is known to no coordinator. `idle` are the
+    `idle_ids`, if there is an archive.
     """
     ids = transactions.where("transactional_id IS NOT NULL")
     history = histories(states, ids)
@@ -68,6 +71,7 @@ def with_coordinator(
         .join(births(history, coverage), ["cluster", "transactional_id", "producer_id"], "left")
         .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
         .join(coverage, ["cluster", "coordinator_partition"], "left")
+        .transform(with_idle, idle)
         .join(_all_coordinators(coverage, clusters), ["cluster"], "left")
         .selectExpr(
             "* EXCEPT (transactional_id, is_forgotten)",

@@ -116,8 +116,8 @@ COPIES_AGREE = Proof(
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
     "whole_from = 0 OR is_born_in_range OR whole_from < started_after OR is_of_current",
-    "The coordinator's records reach back without a gap to before the data was written, by brokers' clocks, or to when"
-    " the producer id was handed out.",
+    "The coordinator's records reach back to before the data was written, by brokers' clocks, or to when the producer"
+    " id was handed out, without a gap in which the id may have a record.",
     "compaction of __transaction_state (`LogCleaner`)",
     "keep what coordinators say (txnlog archive); raise min.compaction.lag.ms of __transaction_state",
     Cause.HISTORY_COMPACTED,

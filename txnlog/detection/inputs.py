@@ -16,7 +16,8 @@ class Archive(Protocol):
     def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
         """How far it makes the history whole of which the dump has `coordinator_copies`, of the records `states`.
 
-        Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`.
+        Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`. `earlier` are its ranges before that one: where
+        each begins and ends (offsets), and when its first and last record were written (ms).
         """
         ...
 

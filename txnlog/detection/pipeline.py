@@ -28,6 +28,7 @@ from txnlog.detection.coordinator_evidence import (
 )
 from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
+from txnlog.detection.idle_ids import idle_ids, idle_states
 from txnlog.detection.impact import held_back
 from txnlog.detection.inputs import Facts, Settle, Settled
 from txnlog.detection.missing_records import with_missing_records
@@ -95,10 +96,13 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         open_transactions(sums, snapshots, copies),
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
-    readable = states.where("problem IS NULL")
+    readable, idle = states.where("problem IS NULL"), None
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
         readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived))
+        (found_idle,) = settle(idle_ids(records, readable, covered.frame, archived))
+        idle = found_idle.frame
+        readable = readable.unionByName(idle_states(records, readable, idle, archived))
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
@@ -108,9 +112,9 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         places_of_witnesses(opened.frame, sums, copies),
     )
     (known,) = settle(
-        placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, skew_ms).selectExpr(
-            "*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers"
-        )
+        placed.frame.transform(
+            with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms
+        ).selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
     batches = facts.batches(_wanted(known.rows, places.rows))
     proved, unread = settle(

@@ -30,6 +30,7 @@ from txnlog.tables.store import Store
 TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
 _PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
+_OF_EARLIER = ("from_offset", "to_offset", "written_from", "written_to")
 _REACHING = pa.schema(
     [
         ("cluster", pa.string()),
@@ -40,6 +41,7 @@ _REACHING = pa.schema(
         ("archived_epoch", pa.int32()),
         ("archive_differs", pa.bool_()),
         ("archived_beyond", pa.int64()),
+        ("earlier", pa.list_(pa.struct([(name, pa.int64()) for name in _OF_EARLIER]))),
     ]
 )
 
@@ -97,6 +99,11 @@ class StoredArchive:
                 "archived_from": history.from_offset,
                 "archived_since": history.written_from,
                 "archived_epoch": history.epoch_at(history.from_offset),
+                "earlier": [
+                    {name: getattr(each, name) for name in _OF_EARLIER}
+                    for each in of_log
+                    if each.to_offset <= history.from_offset and not row["archive_differs"]
+                ],
             }
         yield row
 

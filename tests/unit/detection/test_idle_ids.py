@@ -1,0 +1,121 @@
+"""Which ids did nothing between an earlier dump and this one. Numbers are items of docs/semantics.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from txnlog.detection.idle_ids import idle_ids, idle_states, with_idle
+
+DAY = 86_400_000
+RECORD = (
+    "cluster string, coordinator_partition int, transactional_id string, offset bigint, coordinator_epoch int,"
+    " producer_id bigint, producer_epoch smallint, state string, last_update_timestamp bigint, timeout_ms int,"
+    " start_timestamp bigint"
+)
+REACHING = (
+    "cluster string, coordinator_partition int, archived_topic_id string,"
+    " earlier array<struct<from_offset: bigint, to_offset: bigint, written_from: bigint, written_to: bigint>>"
+)
+COVERAGE = "cluster string, coordinator_partition int, are_listed boolean, coordinator_copy_to bigint"
+# An earlier range, of offsets 10 to 19, whose last record is of ms 190.
+EARLIER = (10, 20, 100, 190)
+
+
+def records(spark: SparkSession, *given: tuple[str, int, str, int], topic_id: str | None = None) -> DataFrame:
+    """Records of (id, offset, state, leader epoch); of the archive with a topic id, else of the dump."""
+    rows = [
+        ("c", 0, name, offset, epoch, 7, 0, state, offset * 10, 60_000, None) for name, offset, state, epoch in given
+    ]
+    found = spark.createDataFrame(rows, RECORD)
+    if topic_id is not None:
+        return found.selectExpr("*", f"'{topic_id}' AS topic_id")
+    return found.selectExpr("*", "'1' AS broker", "'d' AS log_dir")
+
+
+def reaching(spark: SparkSession, *earlier: tuple[int, ...]) -> DataFrame:
+    return spark.createDataFrame([("c", 0, "t", list(earlier))], REACHING)
+
+
+def coverage(spark: SparkSession, are_listed: bool = True, copied_to: int = 190 + DAY - 1) -> DataFrame:
+    return spark.createDataFrame([("c", 0, are_listed, copied_to)], COVERAGE)
+
+
+ARCHIVED = [("idle", 11, "Ongoing", 0), ("idle", 12, "PrepareCommit", 0), ("idle", 14, "CompleteCommit", 0)]
+LAST = ("idle", 14, "CompleteCommit", 0)
+
+
+@pytest.mark.parametrize(
+    ("now", "copied", "is_idle"),
+    [
+        pytest.param([LAST], {}, True, id="its last record is the last one still"),
+        pytest.param([LAST, ("idle", 44, "Empty", 0)], {}, False, id="it did something after that"),
+        pytest.param([("idle", 44, "Empty", 0)], {}, False, id="only what it did after that is left"),
+        pytest.param([("idle", 12, "PrepareCommit", 0)], {}, False, id="the dump has less of it"),
+        pytest.param([("idle", 14, "CompleteAbort", 0)], {}, False, id="another record at that offset"),
+        pytest.param([("idle", 14, "CompleteCommit", 1)], {}, False, id="another leader epoch"),
+        pytest.param([], {}, False, id="its coordinator has forgotten it"),
+        pytest.param([LAST], {"are_listed": False}, False, id="a later one may be missing in the copy"),
+        pytest.param([LAST], {"copied_to": 190 + DAY}, False, id="a tombstone may have come and gone"),
+    ],
+)
+def test_84_an_id_is_idle_if_its_last_record_is_the_last_one_still(
+    spark: SparkSession, now: list[tuple[str, int, str, int]], copied: dict[str, Any], is_idle: bool
+) -> None:
+    archived = records(spark, *ARCHIVED, topic_id="t")
+    states = records(spark, *now, ("other", 45, "Empty", 0))
+    found = idle_ids(archived, states, coverage(spark, **copied), reaching(spark, EARLIER)).collect()
+    assert [(row["transactional_id"], row["idle_from_offset"], row["idle_from"]) for row in found] == [
+        ("idle", 10, 100)
+    ] * is_idle
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "earlier"),
+    [
+        pytest.param("recreated", [EARLIER], id="of another topic"),
+        pytest.param("t", [(15, 20, 100, 190)], id="of none of the ranges"),
+        pytest.param("t", [], id="there is no range"),
+    ],
+)
+def test_records_of_no_earlier_range_of_the_log_say_nothing(
+    spark: SparkSession, topic_id: str, earlier: list[tuple[int, ...]]
+) -> None:
+    archived = records(spark, *ARCHIVED, topic_id=topic_id)
+    assert not idle_ids(archived, records(spark, LAST), coverage(spark), reaching(spark, *earlier)).count()
+
+
+def test_the_archive_adds_what_the_dump_has_not_and_of_idle_ids_alone(spark: SparkSession) -> None:
+    busy = [("busy", 13, "Ongoing", 0), ("busy", 16, "CompleteCommit", 0), ("idle", 8, "Ongoing", 0)]
+    archived = records(spark, *ARCHIVED, *busy, topic_id="t")
+    states = records(spark, ARCHIVED[0], LAST, ("busy", 45, "Empty", 0))
+    range_of = reaching(spark, EARLIER)
+    idle = idle_ids(archived, states, coverage(spark), range_of)
+    added = idle_states(archived, states, idle, range_of)
+    assert sorted(added.columns) == sorted(states.columns)
+    assert [(row["offset"], row["broker"]) for row in added.collect()] == [(12, "(archive)")]
+
+
+def test_its_history_begins_where_the_earlier_range_does(spark: SparkSession) -> None:
+    idle = spark.createDataFrame(
+        [
+            Row(
+                cluster="c",
+                coordinator_partition=0,
+                transactional_id="idle",
+                last=14,
+                idle_from_offset=10,
+                idle_from=100,
+            )
+        ],
+    )
+    given = [("idle", 500, 50), ("busy", 500, 50), ("idle", None, 50), ("idle", 0, 0)]
+    columns = "transactional_id string, whole_from bigint, whole_from_offset bigint"
+    transactions = spark.createDataFrame(given, columns).selectExpr(
+        "'c' AS cluster", "0L AS coordinator_partition", "*"
+    )
+    found = [(row["whole_from"], row["whole_from_offset"]) for row in with_idle(transactions, idle).collect()]
+    # A copy that is not believed stays so, and what is whole from the log's start needs no earlier range.
+    assert sorted(found, key=repr) == sorted([(100, 10), (500, 50), (None, 50), (0, 0)], key=repr)

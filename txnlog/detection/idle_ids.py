@@ -1,0 +1,69 @@
+"""Ids that did nothing while records of others were compacted away: for them the archive's history has no gap.
+
+The cleaner takes a record of an id only where a later one of it follows (`LogCleaner`). So if the last record that an
+earlier range has of an id is its last one in the log still, there was none in between. This needs a listing, as a copy
+that is made while the cleaner swaps segments may lack the later record and have the earlier one
+(`UnifiedLog.replaceSegments`). And it needs that less than a day has passed: a broker that was away while a tombstone
+came and went keeps what that had removed (delete.retention.ms).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_records import PLACE, within_calendars
+from txnlog.detection.replicas import ARCHIVE, CONTENT, OF_COPY
+
+# The default of delete.retention.ms. An id gets its tombstone after transactional.id.expiration.ms, by default 7 days.
+_TOMBSTONES_STAY_MS = 86_400_000
+_OF_ID = (*PLACE, "transactional_id")
+_LAST = f"max_by(struct(offset, coordinator_epoch, {CONTENT} AS content), offset) AS last"
+
+
+def idle_ids(records: DataFrame, states: DataFrame, coverage: DataFrame, archived: DataFrame) -> DataFrame:
+    """Ids of which the records `states` of the dump have none after the last one that an earlier range has.
+
+    `records` and `archived` are from `Archive.records` and `Archive.reaching`. `idle_from_offset` and `idle_from` (ms):
+    every record of the id from there on is in the range or in the dump; `last` is the one that both have.
+    """
+    before = summed(_of_earlier(records, archived), (*_OF_ID, "from_offset", "written_from", "written_to"), _LAST)
+    listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_to")
+    return (
+        before.join(summed(states, _OF_ID, _LAST), [*_OF_ID, "last"], "inner")
+        .join(listed, [*PLACE], "inner")
+        .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
+        .selectExpr(*_OF_ID, "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
+    )
+
+
+def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame, archived: DataFrame) -> DataFrame:
+    """The records that the archive alone has of `idle_ids`, as `txnlog.detection.replicas.recorded_states`."""
+    return (
+        _of_earlier(records, archived)
+        .join(idle, [*_OF_ID], "inner")
+        .where("offset >= idle_from_offset AND offset < last.offset")
+        .selectExpr(
+            "* EXCEPT (topic_id, from_offset, to_offset, written_from, written_to, last, idle_from_offset, idle_from)",
+            *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY),
+        )
+        .join(states.select(*PLACE, "offset"), [*PLACE, "offset"], "left_anti")
+    )
+
+
+def with_idle(transactions: DataFrame, idle: DataFrame | None) -> DataFrame:
+    """Let the history of an idle id begin where the archive's earlier range does: `whole_from`, `whole_from_offset`."""
+    if idle is None:
+        return transactions
+    is_earlier = "coalesce(idle_from_offset < whole_from_offset AND whole_from IS NOT NULL, false)"
+    names = ("whole_from", "whole_from_offset")
+    return transactions.join(idle.drop("last"), [*_OF_ID], "left").selectExpr(
+        f"* EXCEPT ({', '.join(names)}, idle_from, idle_from_offset)",
+        *(f"if({is_earlier}, {name.replace('whole', 'idle')}, {name}) AS {name}" for name in names),
+    )
+
+
+def _of_earlier(records: DataFrame, archived: DataFrame) -> DataFrame:
+    ranges = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
+    within = records.join(ranges, [*PLACE, "topic_id"], "inner").where("offset >= from_offset AND offset < to_offset")
+    return within.transform(within_calendars)
