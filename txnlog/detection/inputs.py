@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 
+class Reaching(NamedTuple):
+    """How far earlier dumps make the history whole: one row for each coordinator partition of the dump.
+
+    Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`. `earlier` are the ranges before that: where each
+    begins and ends (offsets), and when its first and last record were written (ms). `has_holes`: whether there are any.
+    """
+
+    frame: DataFrame
+    has_holes: bool
+
+
 class Archive(Protocol):
     """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
 
-    def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
-        """How far it makes the history whole of which the dump has `coordinator_copies`, of the records `states`.
-
-        Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`. `earlier` are its ranges before that one: where
-        each begins and ends (offsets), and when its first and last record were written (ms).
-        """
+    def reaching(self, states: DataFrame, copies: pa.Table) -> Reaching:
+        """Of a dump with these `coordinator_copies` and their records, `states`."""
         ...
 
     def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:

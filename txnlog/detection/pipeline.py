@@ -87,7 +87,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
     copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
     archived = facts.archive.reaching(facts.transaction_states, of_coordinators.rows) if facts.archive else None
-    taken = stretches(of_coordinators.frame, archived)
+    taken = stretches(of_coordinators.frame, archived and archived.frame)
     states = recorded_states(facts.transaction_states, taken)
     disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
     clusters, covered, opened, parts = settle(
@@ -99,10 +99,11 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     readable, idle = states.where("problem IS NULL"), None
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
-        readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived))
-        (found_idle,) = settle(idle_ids(records, readable, covered.frame, archived))
-        idle = found_idle.frame
-        readable = readable.unionByName(idle_states(records, readable, idle, archived))
+        readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived.frame))
+        if archived.has_holes:
+            (across,) = settle(idle_ids(records, readable, covered.frame, archived.frame))
+            idle = across.frame
+            readable = readable.unionByName(idle_states(records, readable, idle, archived.frame))
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID
+from txnlog.detection.inputs import Reaching
 from txnlog.detection.whole_ranges import (
     EpochStart,
     SeenEpoch,
@@ -62,7 +63,7 @@ class StoredArchive:
         if not all(any(_is_within(each, one) for one in now) for each in self.ranges):
             raise TableError(_pruned(self._store))
 
-    def reaching(self, states: DataFrame, copies: pa.Table) -> DataFrame:
+    def reaching(self, states: DataFrame, copies: pa.Table) -> Reaching:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`, of these records."""
         places: dict[tuple[str, int], list[Row]] = {}
         for row in copies.to_pylist():
@@ -70,7 +71,7 @@ class StoredArchive:
         raw = (row for of_place in places.values() for row in of_place if not row["is_text"])
         rewritten = rewritten_logs(self._store, states, raw, self.ranges)
         rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten)]
-        return local_frame(self._store.spark, rows, _REACHING)
+        return Reaching(local_frame(self._store.spark, rows, _REACHING), any(row["earlier"] for row in rows))
 
     def _of_place(self, copies: list[Row], rewritten: set[Log]) -> Iterator[Row]:
         chosen = next((row for row in copies if row["is_chosen"]), None)
