@@ -96,7 +96,8 @@ NO_COMMIT = Proof(
 COMMITS_EXPLAINED = Proof(
     "commits_are_explained",
     "coalesce(unexplained_commits, 0) = 0",
-    "Each COMMIT marker of the time for which the coordinator's records look complete has its record.",
+    "Each COMMIT marker of the time for which the coordinator's records in the dump look complete has its record, and"
+    " each one of its producer id of the time for which those of earlier dumps do.",
     "only coordinators write COMMIT markers (`TransactionMarkerChannelManager`)",
     "dump all brokers again; look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
