@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.archived_sample import DUMPS, truth, unproved, verdicts
+from tests.archived_sample import DUMPS, listed, truth, unproved, verdicts
 from txnlog.cli import main
 from txnlog.errors import HistoryError
 from txnlog.report.table_rows import rows
@@ -23,6 +23,8 @@ def test_what_the_cleaner_took_is_proved_once_no_copy_in_between_is_missing(
     # Two of the copies share no record.
     assert verdicts(spark, tables, DUMP, FIRST, THIRD) == unproved(DUMP)
     assert main(["history", "--tables", str(tables)]) == HistoryError.exit_code
+    # None of the ids did anything meanwhile, which a listing proves.
+    assert verdicts(spark, tables, listed(DUMP, tmp_path / "dump")) == truth(DUMP)
     assert verdicts(spark, tables, DUMP, SECOND) == truth(DUMP)
     assert main(["history", "--tables", str(tables)]) == 0
     (lost,) = (row for row in rows(Root(str(tables)), OPEN_TRANSACTIONS) if row["action"] == "KEEP")

@@ -68,7 +68,7 @@ def with_coordinator(
             ["cluster", "transactional_id", "producer_id", "topic", "partition"],
             "left",
         )
-        .join(births(history, coverage), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(births(history, coverage, idle), ["cluster", "transactional_id", "producer_id"], "left")
         .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
         .join(coverage, ["cluster", "coordinator_partition"], "left")
         .transform(with_idle, idle)

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, PLACE, WRITTEN
+from txnlog.detection.idle_ids import with_idle
 
 # The records of an id in their order.
 _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
@@ -47,14 +48,15 @@ def current_states(history: DataFrame) -> DataFrame:
     )
 
 
-def births(history: DataFrame, coverage: DataFrame) -> DataFrame:
+def births(history: DataFrame, coverage: DataFrame, idle: DataFrame | None) -> DataFrame:
     """One row per (transactional id, producer id) that was given out within the range of whole records.
 
-    Nothing of it was written before. `is_born_in_range` is true.
+    Nothing of it was written before. `is_born_in_range` is true. `idle` are the `idle_ids`, if there is an archive.
     """
     in_range = (
         history.where(IS_BIRTH)
-        .join(coverage.selectExpr(*PLACE, "whole_from_offset"), [*PLACE], "inner")
+        .join(coverage.selectExpr(*PLACE, "whole_from", "whole_from_offset"), [*PLACE], "inner")
+        .transform(with_idle, idle)
         .where("offset >= whole_from_offset")
     )
     return summed(in_range, (*ID, "producer_id"), "true AS is_born_in_range")
