@@ -77,7 +77,7 @@ def _of_batch(found: RecordAnswer, copy: RecordOutcome, tables: str) -> Iterator
         yield Paragraph("What ended its transaction", 0, "bold")
         yield from _marker(copy.ended_by)
     if copy.batch is not None and copy.batch.producer_id >= 0:
-        yield Paragraph("Whose it is", 0, "bold")
+        yield Paragraph("Its producer", 0, "bold")
         yield from _whose(found, copy.batch, tables)
 
 

@@ -180,7 +180,7 @@ def crowded(lab: Lab) -> None:
     second.end(commit=True)
     story = "The first of two open transactions here, a batch after its marker: it holds the last stable offset."
     lab.note_open(first, late, "LATE_WRITE_AFTER_END", "ABORT", story)
-    story = "The second of two open transactions here, behind the first; its partition was never added."
+    story = "The second of two open transactions here, after the first; its partition was never added."
     lab.note_open(third, never, "NEVER_ADDED", "ABORT", story)
 
 

@@ -203,7 +203,7 @@ def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "What ended its transaction",
         "  COMMIT at offset 2, producer epoch 1, coordinator epoch 4, 2026-11-21T22:00:05.000Z (broker's clock)",
         f"    broker-2/orders-0/{0:020}.log, byte {len(data(0, count=2))}",
-        "Whose it is",
+        "Its producer",
         "  transactional id it's\\n\\x1b[2J",
         its_transaction,
         "Copies",
