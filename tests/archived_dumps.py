@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tests.coordinator_writer import coordinator_record
-from tests.writer import ABORT, batch, checkpoint, copied_at, data, marker, put, segment
+from tests.writer import ABORT, batch, checkpoint, copied_at, data, listing, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
 from txnlog.job.archiving import archive_dump
@@ -97,15 +97,15 @@ def dump(
     topic_id: str = "A" * 22,
     of_coordinator_alone: bool = False,
     coordinator_minute: int | None = None,
-    listed: Sequence[str] | None = None,
+    listed: str | None = None,
     committed: float | None = None,
     cluster: str = "c",
 ) -> Path:
     """A dump of that minute: a commit whose marker was lost, and data that its transaction never added.
 
     `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so. `listed`: all files of the
-    coordinator were listed before the copy, and these as well. `committed`: the id that never added its partition has a
-    COMMIT marker of that minute in another one, of which its coordinator lost the record.
+    coordinator were listed before the copy, and these lines as well. `committed`: the id that never added its partition
+    has a COMMIT marker of that minute in another one, of which its coordinator lost the record.
     """
     copied = minute if coordinator_minute is None else coordinator_minute
     moment = datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat()
@@ -127,14 +127,9 @@ def dump(
     put(log_dir / "cleaner-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(compacted_to))]))
     if listed is not None:
         put(log_dir / "__transaction_state-0" / "leader-epoch-checkpoint", checkpoint([(0, 0)]))
-        put(log_dir / "listing.tsv", "\n".join([f"# begun\t{at(minute)}", *_listing(log_dir, minute), *listed]))
+        listing(log_dir, listed, "__transaction_state-0", at(minute))
     copied_at(log_dir, at(minute))
     return root
-
-
-def _listing(log_dir: Path, minute: int) -> Iterator[str]:
-    for path in sorted(log_dir.glob("__transaction_state-0/*")):
-        yield f"{path.relative_to(log_dir)}\t{path.stat().st_size}\t{at(minute)}"
 
 
 def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:

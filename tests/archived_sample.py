@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.writer import NOW, put
+from tests.writer import listing
 from txnlog.config import DetectOptions
 from txnlog.job.archiving import archive_dump
 from txnlog.job.main import run
@@ -38,9 +38,7 @@ def listed(dump: Path, to: Path) -> Path:
     """The same dump with what `find` would have printed of each broker's folder right before the copy."""
     shutil.copytree(dump, to)
     for broker in (path.parent for path in to.rglob("replication-offset-checkpoint")):
-        files = [(path, path.stat()) for path in sorted(broker.rglob("*")) if path.is_file()]
-        lines = [f"{path.relative_to(broker)}\t{stat.st_size}\t{stat.st_mtime_ns // 10**6}" for path, stat in files]
-        put(broker / "listing.tsv", "\n".join([f"# begun\t{NOW}", *lines]))
+        listing(broker)
     return to
 
 

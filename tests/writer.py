@@ -181,6 +181,19 @@ def copied_at(log_dir: Path, time_ms: int) -> None:
     os.utime(log_dir / "replication-offset-checkpoint", (1, 1))
 
 
+def listing(log_dir: Path, more: str = "", folders: str = "*", modified: int | None = None) -> None:
+    """What `find` prints of a log directory before it is copied: the files in these folders, and `more` lines.
+
+    `modified` is the time of each file (ms), if not its own.
+    """
+    files = [(path, path.stat()) for path in sorted(log_dir.glob(f"{folders}/*"))]
+    lines = (
+        f"./{path.relative_to(log_dir)}\t{stat.st_size}\t{modified or stat.st_mtime_ns // 10**6}\n"
+        for path, stat in files
+    )
+    put(log_dir / "listing.tsv", f"# begun\t{NOW}\n{''.join(lines)}{more}")
+
+
 def segment(log_dir: Path, partition: str, content: bytes, base_offset: int = 0) -> Path:
     """A segment in the folder of its partition, such as `orders-0`."""
     return put(log_dir / partition / f"{base_offset:020}.log", content)

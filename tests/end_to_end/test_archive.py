@@ -75,7 +75,7 @@ def with_ids_that_went_on() -> Coordinator:
     return log
 
 
-VANISHED = "__transaction_state-0/00000000000000000100.log\t1\t1"
+VANISHED = "__transaction_state-0/00000000000000000100.log\t1\t1\n"
 
 UNEXPLAINED = PROVED | {NEVER: UNPROVED[NEVER]}
 
@@ -84,12 +84,12 @@ CASES: Mapping[str, Sequence[Dumped]] = {
     "not archived": dumps_of((50, 48)),
     "overlapping": dumps_of((24, 2), (37, 23), (50, 36)),
     "left out": dumps_of((24, 2), (50, 36)),
-    "idle": dumps_of((24, 2), (50, 36), listed=()),
-    "idle for a day": dumps_of((24, 2), (1462, 36), log=with_idle_ids_alone(1461.5), listed=()),
-    "idle for longer": dumps_of((24, 2), (1465, 36), log=with_idle_ids_alone(1464.5), listed=()),
-    "idle, swapped": dumps_of((24, 2), (50, 36), listed=[VANISHED]),
-    "gone on": dumps_of((24, 2), (50, 36), log=with_ids_that_went_on(), listed=()),
-    "idle, committed": dumps_of((24, 2), (50, 36), listed=(), committed=30),
+    "idle": dumps_of((24, 2), (50, 36), listed=""),
+    "idle for a day": dumps_of((24, 2), (1462, 36), log=with_idle_ids_alone(1461.5), listed=""),
+    "idle for longer": dumps_of((24, 2), (1465, 36), log=with_idle_ids_alone(1464.5), listed=""),
+    "idle, swapped": dumps_of((24, 2), (50, 36), listed=VANISHED),
+    "gone on": dumps_of((24, 2), (50, 36), log=with_ids_that_went_on(), listed=""),
+    "idle, committed": dumps_of((24, 2), (50, 36), listed="", committed=30),
     "overlapping, committed": dumps_of((24, 2), (37, 23), (50, 36), committed=30),
     "elected": [*dumps_of((24, 2)), *dumps_of((50, 16), log=elected())],
     "restored": [*dumps_of((24, 2)), *dumps_of((50, 16), log=restored())],

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tests.pages import ROOT, outputs
 from tests.terminal import seen
-from tests.writer import ABORT, copied_at, marker
+from tests.writer import ABORT, copied_at, listing, marker
 from txnlog.config import detect_options
 from txnlog.detection.causes import Action
 from txnlog.dump.inventory import inventory
@@ -116,9 +116,7 @@ def listed_before_the_copy(root: Path, undated: dict[str, Any]) -> None:
     dump = shutil.copytree(SAMPLES / "kafka-3.5.2-torn", root)
     modified = int(undated["last_timestamp"].timestamp() * 1000)
     log_dir = dump / Path(undated["log_dir"]).name
-    files = [(path.relative_to(log_dir), path.stat().st_size) for path in log_dir.glob("late-write-1/*")]
-    listing = "".join(f"{path}\t{size}\t{modified}\n" for path, size in files)
-    (log_dir / "listing.tsv").write_text(f"# begun\t{modified}\n{listing}")
+    listing(log_dir, folders="late-write-1", modified=modified)
     copied_at(log_dir, int(undated["as_of"].timestamp() * 1000))
 
 

@@ -68,7 +68,7 @@ def with_coordinator(
             ["cluster", "transactional_id", "producer_id", "topic", "partition"],
             "left",
         )
-        .join(births(history, coverage, idle), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(births(history), ["cluster", "transactional_id", "producer_id"], "left")
         .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
         .join(coverage, ["cluster", "coordinator_partition"], "left")
         .transform(with_idle, idle)
@@ -78,7 +78,8 @@ def with_coordinator(
             "if(current IS NULL AND is_forgotten, NULL, transactional_id) AS transactional_id",
         )
         .selectExpr(
-            f"* EXCEPT ({', '.join(_OF_COORDINATOR)}, born_at, named_since, whole_partitions)",
+            f"* EXCEPT ({', '.join(_OF_COORDINATOR)}, born_at, born_offset, named_since, whole_partitions)",
+            "born_offset >= whole_from_offset AS is_born_in_range",
             *(f"if(transactional_id IS NULL, all_{name}, {name}) AS {name}" for name in _OF_COORDINATOR),
             f"coalesce(born_at, array_min(transform(filter(named_since, {is_whole}), each -> each.known_since)))"
             " AS known_since",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, PLACE, WRITTEN
-from txnlog.detection.idle_ids import with_idle
+from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, WRITTEN
 
 # The records of an id in their order.
 _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
@@ -48,18 +47,12 @@ def current_states(history: DataFrame) -> DataFrame:
     )
 
 
-def births(history: DataFrame, coverage: DataFrame, idle: DataFrame | None) -> DataFrame:
-    """One row per (transactional id, producer id) that was given out within the range of whole records.
+def births(history: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id): the last record that gave it out, at `born_offset`.
 
-    Nothing of it was written before. `is_born_in_range` is true. `idle` are the `idle_ids`, if there is an archive.
+    Nothing of the producer id was written before.
     """
-    in_range = (
-        history.where(IS_BIRTH)
-        .join(coverage.selectExpr(*PLACE, "whole_from", "whole_from_offset"), [*PLACE], "inner")
-        .transform(with_idle, idle)
-        .where("offset >= whole_from_offset")
-    )
-    return summed(in_range, (*ID, "producer_id"), "true AS is_born_in_range")
+    return summed(history.where(IS_BIRTH), (*ID, "producer_id"), "max(offset) AS born_offset")
 
 
 # The partition of a transactional id's producer id.

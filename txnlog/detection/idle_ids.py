@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, within_calendars
-from txnlog.detection.replicas import ARCHIVE, CONTENT, OF_COPY
+from txnlog.detection.replicas import CONTENT, archived_within
 
 # The default of delete.retention.ms. An id gets its tombstone after transactional.id.expiration.ms, by default 7 days.
 _TOMBSTONES_STAY_MS = 86_400_000
@@ -27,28 +27,26 @@ def idle_ids(records: DataFrame, states: DataFrame, coverage: DataFrame, archive
     `records` and `archived` are from `Archive.records` and `Archive.reaching`. `idle_from_offset` and `idle_from` (ms):
     every record of the id from there on is in the range or in the dump; `last` is the one that both have.
     """
-    before = summed(_of_earlier(records, archived), (*_OF_ID, "from_offset", "written_from", "written_to"), _LAST)
+    earlier = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
+    of_earlier = records.join(earlier, [*PLACE, "topic_id"], "inner").where(
+        "offset >= from_offset AND offset < to_offset"
+    )
+    by = (*_OF_ID, "topic_id", "from_offset", "written_from", "written_to")
+    before = summed(of_earlier.transform(within_calendars), by, _LAST)
     listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_to")
     return (
         before.join(summed(states, _OF_ID, _LAST), [*_OF_ID, "last"], "inner")
         .join(listed, [*PLACE], "inner")
         .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
-        .selectExpr(*_OF_ID, "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
+        .selectExpr(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
     )
 
 
-def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame, archived: DataFrame) -> DataFrame:
+def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataFrame:
     """The records that the archive alone has of `idle_ids`, as `txnlog.detection.replicas.recorded_states`."""
-    return (
-        _of_earlier(records, archived)
-        .join(idle, [*_OF_ID], "inner")
-        .where("offset >= idle_from_offset AND offset < last.offset")
-        .selectExpr(
-            "* EXCEPT (topic_id, from_offset, to_offset, written_from, written_to, last, idle_from_offset, idle_from)",
-            *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY),
-        )
-        .join(states.select(*PLACE, "offset"), [*PLACE, "offset"], "left_anti")
-    )
+    stretches = idle.selectExpr(*_OF_ID, "topic_id", "idle_from_offset AS from_offset", "last.offset AS to_offset")
+    found = archived_within(records, stretches, *_OF_ID)
+    return found.join(states.select(*PLACE, "offset"), [*PLACE, "offset"], "left_anti")
 
 
 def with_idle(transactions: DataFrame, idle: DataFrame | None) -> DataFrame:
@@ -56,14 +54,8 @@ def with_idle(transactions: DataFrame, idle: DataFrame | None) -> DataFrame:
     if idle is None:
         return transactions
     is_earlier = "coalesce(idle_from_offset < whole_from_offset AND whole_from IS NOT NULL, false)"
-    names = ("whole_from", "whole_from_offset")
-    return transactions.join(idle.drop("last"), [*_OF_ID], "left").selectExpr(
-        f"* EXCEPT ({', '.join(names)}, idle_from, idle_from_offset)",
-        *(f"if({is_earlier}, {name.replace('whole', 'idle')}, {name}) AS {name}" for name in names),
+    return transactions.join(idle.drop("topic_id", "last"), [*_OF_ID], "left").selectExpr(
+        "* EXCEPT (whole_from, whole_from_offset, idle_from, idle_from_offset)",
+        f"if({is_earlier}, idle_from, whole_from) AS whole_from",
+        f"if({is_earlier}, idle_from_offset, whole_from_offset) AS whole_from_offset",
     )
-
-
-def _of_earlier(records: DataFrame, archived: DataFrame) -> DataFrame:
-    ranges = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
-    within = records.join(ranges, [*PLACE, "topic_id"], "inner").where("offset >= from_offset AND offset < to_offset")
-    return within.transform(within_calendars)

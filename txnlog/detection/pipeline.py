@@ -101,9 +101,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         records = facts.archive.records(opened.frame, readable)
         readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived.frame))
         if archived.has_holes:
-            (across,) = settle(idle_ids(records, readable, covered.frame, archived.frame))
-            idle = across.frame
-            readable = readable.unionByName(idle_states(records, readable, idle, archived.frame))
+            readable, idle = _across_holes(records, readable, covered.frame, archived.frame, settle)
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
@@ -141,6 +139,14 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         as_ofs=sorted({row["as_of"] for row in times.rows.to_pylist() if row["as_of"] is not None}),
         judged=found.rows,
     )
+
+
+def _across_holes(
+    records: DataFrame, states: DataFrame, coverage: DataFrame, archived: DataFrame, settle: Settle
+) -> tuple[DataFrame, DataFrame]:
+    """The records `states` with those of before a hole of the archive that are of idle ids, and these ids."""
+    (idle,) = settle(idle_ids(records, states, coverage, archived))
+    return states.unionByName(idle_states(records, states, idle.frame)), idle.frame
 
 
 def shown_whole(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None) -> Shown:

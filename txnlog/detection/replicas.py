@@ -142,13 +142,20 @@ def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) 
             "archived_topic_id AS topic_id",
             "archived_from AS from_offset",
             "history_from AS to_offset",
-            *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY),
         )
     )
+    return archived_within(records, stretch, *PLACE)
+
+
+def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:
+    """Those of some archived records that lie in the stretches of their `by`; as `recorded_states`.
+
+    `stretches` have columns `by` and `topic_id`, and from which offset to which (excluded): `from_offset`, `to_offset`.
+    """
     return (
-        records.join(stretch, [*PLACE, "topic_id"], "inner")
+        records.join(stretches, [*by, "topic_id"], "inner")
         .where("offset >= from_offset AND offset < to_offset")
-        .drop("from_offset", "to_offset", "topic_id")
+        .selectExpr("* EXCEPT (from_offset, to_offset, topic_id)", *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY))
         .transform(within_calendars)
     )
 

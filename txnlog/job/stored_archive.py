@@ -31,7 +31,7 @@ from txnlog.tables.store import Store
 TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
 _PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
-_OF_EARLIER = ("from_offset", "to_offset", "written_from", "written_to")
+_OF_EARLIER = ("from_offset", "to_offset", *WRITTEN)
 _REACHING = pa.schema(
     [
         ("cluster", pa.string()),

@@ -91,9 +91,8 @@ def test_the_archive_adds_what_the_dump_has_not_and_of_idle_ids_alone(spark: Spa
     busy = [("busy", 13, "Ongoing", 0), ("busy", 16, "CompleteCommit", 0), ("idle", 8, "Ongoing", 0)]
     archived = records(spark, *ARCHIVED, *busy, topic_id="t")
     states = records(spark, ARCHIVED[0], LAST, ("busy", 45, "Empty", 0))
-    range_of = reaching(spark, EARLIER)
-    idle = idle_ids(archived, states, coverage(spark), range_of)
-    added = idle_states(archived, states, idle, range_of)
+    idle = idle_ids(archived, states, coverage(spark), reaching(spark, EARLIER))
+    added = idle_states(archived, states, idle)
     assert sorted(added.columns) == sorted(states.columns)
     assert [(row["offset"], row["broker"]) for row in added.collect()] == [(12, "(archive)")]
 
@@ -105,6 +104,7 @@ def test_its_history_begins_where_the_earlier_range_does(spark: SparkSession) ->
                 cluster="c",
                 coordinator_partition=0,
                 transactional_id="idle",
+                topic_id="t",
                 last=14,
                 idle_from_offset=10,
                 idle_from=100,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.copy_scripts import log_dir
-from tests.writer import put, segment
+from tests.writer import listing, put, segment
 from txnlog.dump.inventory import inventory
 from txnlog.dump.lacks import Lack, clusters_of, lacking_files, lacks
 
@@ -25,15 +25,6 @@ def manifest(root: Path, times: dict[str, tuple[str, ...]] | None = None, *, par
         stated = zip(("started", "ended"), moments, strict=False)
         text += f'[copies."{folder}"]\n' + "".join(f'{key} = "2026-11-21T02:{at}Z"\n' for key, at in stated)
     put(root / "dump.toml", text)
-
-
-def listing(folder: Path, more: str = "") -> None:
-    """The listing of all that is in a folder."""
-    files = [path for path in sorted(folder.rglob("*")) if path.parent != folder]
-    lines = [
-        f"./{path.relative_to(folder)}\t{path.stat().st_size}\t1700000000000\n" for path in files if path.is_file()
-    ]
-    put(folder / "listing.tsv", "# begun\t1700000000000\n" + "".join(lines) + more)
 
 
 @pytest.fixture
