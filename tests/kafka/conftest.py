@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abort_run import AbortRun, Record, Transaction, abort_lines, transaction_of
+from abort_lines import Transaction, abort_lines, transaction_of
+from abort_record import Record
+from abort_run import AbortRun
 from cluster import jars
 from make import start
 from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from abort_run import Finished, bash
+from abort_lines import Finished, bash
 from cluster import HOST, free_port
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab, RawProducer
 from make import start

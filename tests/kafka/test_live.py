@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from abort_run import abort_lines, transaction_of
+from abort_lines import abort_lines, transaction_of
 from pyspark.sql import Row, SparkSession
 
 from tests.kafka.conftest import Aborted, Judged

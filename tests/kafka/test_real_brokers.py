@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from abort_run import Transaction
+from abort_lines import Transaction
 from lab import TRANSACTION_MAX_TIMEOUT_MS
 
 from tests.kafka.answers import Answer, Row

@@ -7,107 +7,30 @@ The record is `abort-run.txt` beside the sample; nothing else of the sample chan
 """
 
 import argparse
-import itertools
 import logging
-import os
-import re
 import shlex
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from cluster import RECIPES_FOLDER, REPOSITORY, TRANSACTIONS_COMMAND, Cluster, java_command
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from abort_lines import Finished, Place, Transaction, abort_lines, bash, single_aborts, transaction_of, txnlog
+from abort_record import Record
+from cluster import RECIPES_FOLDER, Cluster
 from deltalake import DeltaTable
 from dump import partition_leaders
 from lab import Hanging, Lab, wait_until
 from make import WAIT_SECONDS, start
+from partition_ends import Ends, all_ends, ends_of, ends_once_moved, read_committed
 from recipe import LOG, Recipe
 from recipes import RECIPES
 
 NAMES = ("kafka-3.5.2", "kafka-4.3.0")
-COMMANDS = {"kafka-transactions.sh": TRANSACTIONS_COMMAND, "kafka-cluster.sh": "org.apache.kafka.tools.ClusterTool"}
-# What starts an abort in a list, and where what all of them share ends.
-ABORT, HEAD_ENDS = "abort --", "\nstart\n"
-SHIM = """#!/bin/sh
-exec {command} "$@"
-"""
-Place = tuple[str, int]
-
-
-class Transaction(NamedTuple):
-    """An open transaction, as an abort line names it."""
-
-    topic: str
-    partition: int
-    start_offset: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition} from offset {self.start_offset}"
-
-    @property
-    def place(self) -> Place:
-        """Its partition."""
-        return self.topic, self.partition
-
-
-class Ends(NamedTuple):
-    """Where a partition starts, where it ends for read_committed consumers, and where for all others."""
-
-    start: int
-    stable: int
-    log: int
-
-
-class Reading(NamedTuple):
-    """Offsets of the records that a read_committed consumer is given, and how far it comes."""
-
-    offsets: Sequence[int]
-    reached: int
-
-
-class Finished(NamedTuple):
-    """A command that has ended."""
-
-    code: int
-    out: str
-    error: str
-
-
-@dataclass
-class Record:
-    """The text of `abort-run.txt` while it grows."""
-
-    scratch: Path
-    lines: list[str] = field(default_factory=list)
-    passed: int = 0
-    failures: list[str] = field(default_factory=list)
-
-    def say(self, text: str = "") -> None:
-        """Add text, without the names of this machine."""
-        names = {str(self.scratch): "SCRATCH", str(REPOSITORY): "REPOSITORY", socket.gethostname(): "HOST"}
-        for name, instead in names.items():
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", instead, text)
-        self.lines += [line.rstrip() for line in text.splitlines()] or [""]
-
-    def check(self, holds: bool, claim: str) -> None:
-        """Note whether a claim holds."""
-        self.passed += holds
-        self.failures += [] if holds else [claim]
-        self.say(f"{'passed' if holds else 'FAILED'}: {claim}")
-
-    def ran(self, command: str, finished: Finished) -> None:
-        """Note a command, what it said, and its exit code."""
-        said = (finished.out, finished.error if finished.code else "", f"exit code {finished.code}")
-        self.say("\n".join([f"$ {command}", *(text.strip() for text in said if text.strip())]))
 
 
 @dataclass
@@ -136,9 +59,9 @@ class AbortRun:
         claim = f"the list has {len(noted)} lines, one for each transaction that the recipe made to be aborted"
         self.record.check(set(listed) == noted and len(listed) == len(noted), claim)
         verdicts = self._rows("open_transactions")
-        before = self._ends()
+        before = all_ends(self.cluster)
         self._abort_all(script)
-        self._untouched(before, self._ends(), verdicts, {one.place for one in listed})
+        self._untouched(before, all_ends(self.cluster), verdicts, {one.place for one in listed})
         self._again(set(listed))
 
     def answering_again(self) -> None:
@@ -201,16 +124,16 @@ class AbortRun:
     def _abort(self, line: str, script: str) -> None:
         """One abort: the partition must move to the next open transaction, or else to its end."""
         one = transaction_of(line)
-        before, read_before = self._ends_of(one.place), self._read(one.place)
+        before, read_before = ends_of(self.cluster, one.place), read_committed(self.cluster, one.place)
         held = one.start_offset in self.open_starts(one.place)
         finished = self._bash(script)
-        after = self._moved(one.place, before)
-        read_after, still_open = self._read(one.place), self.open_starts(one.place)
+        after = ends_once_moved(self.cluster, one.place, before)
+        read_after, still_open = read_committed(self.cluster, one.place), self.open_starts(one.place)
         self.record.say()
         self.record.ran(line, finished)
         self.record.say(
             f"last stable offset {before.stable} -> {after.stable}, log end {before.log} -> {after.log};"
-            f" read_committed {_said(read_before)} -> {_said(read_after)}"
+            f" read_committed {read_before} -> {read_after}"
         )
         gone = held and finished.code == 0 and one.start_offset not in still_open
         self.record.check(gone, f"{one} was open and is not any more")
@@ -224,64 +147,17 @@ class AbortRun:
 
     def _again_at_once(self, script: str, count: int) -> None:
         """The whole script once more: an old list must do no harm."""
-        before, finished = self._ends(), self._bash(script)
+        before, finished = all_ends(self.cluster), self._bash(script)
         self.record.say("\nThe whole script once more, as one that is out of date:")
         last = [line for line in finished.out.splitlines() if " tried: " in line]
         self.record.ran("bash abort-list.sh", Finished(finished.code, "\n".join(last), ""))
         ended = f"{count} tried: 0 aborted, {count} had ended, 0 not as in the dump, 0 failed"
-        unmoved = last == [ended] and finished.code == 0 and self._ends() == before
+        unmoved = last == [ended] and finished.code == 0 and all_ends(self.cluster) == before
         self.record.check(unmoved, "what is not open any more is skipped, and nothing is written")
 
     def open_starts(self, place: Place) -> set[int]:
         """Where the open transactions start that the leader shows."""
         return {one.start_offset for one in self.lab.open_now(*place)}
-
-    def _moved(self, place: Place, before: Ends) -> Ends:
-        """The partition's ends once they have moved, or as they are after ten seconds."""
-        deadline = time.monotonic() + 10
-        while (after := self._ends_of(place)).stable == before.stable and time.monotonic() < deadline:
-            time.sleep(0.2)
-        return after
-
-    def _consumer(self, isolation: str) -> Consumer:
-        return Consumer(
-            {
-                "bootstrap.servers": self.cluster.bootstrap,
-                "group.id": "abort-run",
-                "isolation.level": isolation,
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "log_level": 0,
-            }
-        )
-
-    def _ends_of(self, place: Place) -> Ends:
-        consumer = self._consumer("read_uncommitted")
-        log_start, log_end = consumer.get_watermark_offsets(TopicPartition(*place), timeout=30)
-        consumer.close()
-        return Ends(log_start, self.cluster.last_stable_offset(*place), log_end)
-
-    def _ends(self) -> dict[Place, Ends]:
-        """The ends of every partition of every topic."""
-        topics = self.cluster.admin.list_topics(timeout=10).topics
-        return {(name, one): self._ends_of((name, one)) for name in sorted(topics) for one in topics[name].partitions}
-
-    def _read(self, place: Place) -> Reading:
-        """The partition from its beginning to where a read_committed consumer sees its end."""
-        consumer, offsets = self._consumer("read_committed"), list[int]()
-        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING)])
-        try:
-            while (message := consumer.poll(30)) is not None:
-                error, offset = message.error(), int(message.offset() or 0)
-                if error is None:
-                    offsets.append(offset)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    return Reading(offsets, offset)
-                else:
-                    raise KafkaException(error)
-        finally:
-            consumer.close()
-        raise TimeoutError(f"read_committed never came to the end of {place}")
 
     def _untouched(
         self,
@@ -341,63 +217,6 @@ def _of_row(row: Mapping[str, Any]) -> Transaction:
 
 def _noted(one: Hanging) -> Transaction:
     return Transaction(one.first.topic, one.first.partition, one.first.base_offset)
-
-
-def _said(reading: Reading) -> str:
-    return f"{len(reading.offsets)} records up to {reading.reached}"
-
-
-def abort_lines(script: str) -> list[str]:
-    """The lines of an abort list that abort something."""
-    return [line for line in script.splitlines() if line.startswith(ABORT)]
-
-
-def single_aborts(script: str) -> dict[str, str]:
-    """For each line of an abort list that aborts something a script that does only that."""
-    head, entries = script.split(HEAD_ENDS, 1)
-    scripts, checks = {}, list[str]()
-    for line in entries.splitlines():
-        if line.startswith(ABORT):
-            scripts[line] = "\n".join([head + HEAD_ENDS, *checks, line, "finish\n"])
-            checks = []
-        elif line.startswith("expect_"):
-            checks.append(line)
-    return scripts
-
-
-def bash(line: str, folder: Path, release: str, variables: Mapping[str, str]) -> Finished:
-    """Run bash with these variables, and with Kafka's commands on the path, which the jars come without."""
-    for name, main_class in COMMANDS.items():
-        shim = folder / "bin" / name
-        shim.parent.mkdir(exist_ok=True)
-        shim.write_text(SHIM.format(command=shlex.join(java_command(release, main_class))))
-        shim.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", **variables}
-    finished = _run(["bash", "-c", line], folder, environment, 600)
-    return Finished(finished.code, finished.out + finished.error, "")
-
-
-def transaction_of(line: str) -> Transaction:
-    """What a line of the list would abort."""
-    words = shlex.split(line)
-    options = dict(itertools.pairwise(words))
-    return Transaction(options["--topic"], int(options["--partition"]), int(options["--start-offset"]))
-
-
-def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float) -> Finished:
-    finished = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-    )
-    return Finished(finished.returncode, finished.stdout, finished.stderr)
-
-
-def txnlog(folder: Path, *arguments: str) -> Finished:
-    """Run txnlog: the one that is installed beside this Python, or else that of this repository."""
-    installed = Path(sys.executable).with_name("txnlog")
-    if installed.exists():
-        return _run([str(installed), *arguments], folder, os.environ, 900)
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    return _run([sys.executable, "-m", "txnlog.cli", *arguments], folder, environment, 900)
 
 
 def written(recipe: Recipe, lab: Lab, scratch: Path) -> Record:
