@@ -14,8 +14,8 @@ import pytest
 from abort_lines import Transaction, abort_lines, transaction_of
 from abort_record import Record
 from abort_run import AbortRun
-from cluster import jars
 from make import start
+from programs import jars
 from pyspark.sql import SparkSession
 from recipe import Recipe
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cluster import jars
+from programs import jars
 
 from txnlog.spark.java import java
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from cluster import java_command
 from lab import Lab
 from make import start
+from programs import java_command
 from recipes import RECIPES
 
 from txnlog.report import kafka_tools

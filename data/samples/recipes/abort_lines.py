@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cluster import REPOSITORY, TRANSACTIONS_COMMAND, java_command
+from programs import REPOSITORY, TRANSACTIONS_COMMAND, java_command
 
 COMMANDS = {"kafka-transactions.sh": TRANSACTIONS_COMMAND, "kafka-cluster.sh": "org.apache.kafka.tools.ClusterTool"}
 # What starts an abort in a list, and where what all of them share ends.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from abort_lines import Finished
-from cluster import REPOSITORY
+from programs import REPOSITORY
 
 
 @dataclass

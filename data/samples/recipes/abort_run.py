@@ -21,12 +21,13 @@ from typing import Any
 
 from abort_lines import Finished, Place, Transaction, abort_lines, bash, single_aborts, transaction_of, txnlog
 from abort_record import Record
-from cluster import RECIPES_FOLDER, Cluster
+from cluster import Cluster
 from deltalake import DeltaTable
 from dump import partition_leaders
 from lab import Hanging, Lab, wait_until
 from make import WAIT_SECONDS, start
 from partition_ends import Ends, all_ends, ends_of, ends_once_moved, read_committed
+from programs import RECIPES_FOLDER
 from recipe import LOG, Recipe
 from recipes import RECIPES
 

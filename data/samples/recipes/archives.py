@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import scenarios
-from cluster import REPOSITORY, Cluster
+from cluster import Cluster
 from dump import Sample, partition_leaders
 from lab import Lab, RawProducer
 from make import start
+from programs import REPOSITORY
 
 NAME, RELEASE = "archives", "3.5.2"
 COORDINATORS, ARCHIVES = 2, 3

@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -13,7 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,42 +29,15 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     NewTopic,
     OffsetSpec,
 )
+from programs import TRANSACTIONS_COMMAND, java_command
 from protocol import Client
-
-from txnlog.spark import ivy
-from txnlog.spark.ivy import Artifact, Excluded
-from txnlog.spark.java import java
 
 HOST = "127.0.0.1"
 # Each is tried once. They lie below those that outgoing connections are given: a broker that starts again has its back.
 UNTRIED_PORTS = iter(random.sample(range(20_000, 30_000), 10_000))
-RECIPES_FOLDER = Path(__file__).resolve().parent
-REPOSITORY = RECIPES_FOLDER.parents[2]
 CONTROLLER_NODE = 1
 PATIENCE_OF_A_REQUEST_S = 15
 ATTEMPTS = 8
-TRANSACTIONS_COMMAND = "org.apache.kafka.tools.TransactionsCommand"
-# Most of a tool's time is its start, which the second compiler only makes longer.
-JAVA_OPTIONS = (
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-    # A marker that its partition refuses is sent again without a pause: an error each time, 100 MB in minutes.
-    "-Dorg.slf4j.simpleLogger.log.kafka.server.ReplicaManager=off",
-)
-# The tools of 4.4.0 are not at Maven Central: those of another release ask its brokers.
-TOOLS_OF = {"4.4.0": "4.3.0"}
-TOOLS = "org.apache.kafka.tools."
-LOGGING = (
-    Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
-    Artifact("ch.qos.reload4j", "reload4j", "1.2.25"),  # brokers before 4.0 call log4j itself besides slf4j
-)
-LEFT_OUT = (
-    # One slf4j binding only, or which one is taken depends on the order of the class path.
-    Excluded("org.slf4j", "slf4j-reload4j"),
-    # Only a tool for Kafka Connect needs it, and it brings half of all jars.
-    Excluded("org.apache.kafka", "connect-runtime"),
-)
 SETTINGS = {
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
@@ -85,31 +57,6 @@ SETTINGS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
     "transaction.max.timeout.ms": "10000",
 }
-
-
-def jars(release: str) -> Path:
-    """The folder with the release's jars, fetched on the first call."""
-    folder = REPOSITORY / "build" / "kafka" / release / "libs"
-    if not folder.is_dir():
-        fetched = folder.with_name(f"libs-{os.getpid()}")
-        names = ("kafka_2.13",) if release in TOOLS_OF else ("kafka_2.13", "kafka-tools")
-        kafka = [Artifact("org.apache.kafka", name, release) for name in names]
-        ivy.fetch([*kafka, *LOGGING], fetched, transitive=True, excluded=LEFT_OUT)
-        fetched.rename(folder)
-    return folder
-
-
-@cache
-def java_executable() -> Path:
-    """The Java that Spark uses, too."""
-    return java().executable
-
-
-def java_command(release: str, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
-    """Command line of one of the release's programs."""
-    options = [f"-Xmx{heap}", *JAVA_OPTIONS]
-    release = TOOLS_OF.get(release, release) if main_class.startswith(TOOLS) else release
-    return [str(java_executable()), *options, "-cp", f"{jars(release)}/*", main_class, *arguments]
 
 
 def free_port() -> int:

@@ -8,9 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cluster import RECIPES_FOLDER, Cluster, jars
+from cluster import Cluster
 from dump import PADDING_MS, Sample
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab
+from programs import RECIPES_FOLDER, jars
 from recipe import LOG, Recipe
 from recipes import RECIPES
 

@@ -2,8 +2,8 @@
 
 import time
 
+from connection import ProtocolError
 from lab import Lab, RawProducer, wait_until
-from protocol import ProtocolError
 
 MISSING_ID = "coverage-gap-id"
 # The one of five that coordinates MISSING_ID.

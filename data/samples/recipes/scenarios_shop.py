@@ -1,6 +1,7 @@
 """A day of a shop: three of its transactions hang, and one that is committed loses its marker."""
 
 from collections.abc import Callable
+from functools import partial
 
 from clock import DAY_MS, last_six_in_the_morning
 from lab import Lab
@@ -16,7 +17,7 @@ def day(lab: Lab) -> None:
     events = ordinary_events(shop)
     for time_of_day, case in CASES.items():
         hours, minutes = map(int, time_of_day.split(":"))
-        events.append((((hours - 6) * HOUR_MS + minutes * MINUTE_MS) % DAY_MS, lambda case=case: case(shop)))
+        events.append((((hours - 6) * HOUR_MS + minutes * MINUTE_MS) % DAY_MS, partial(case, shop)))
     for moment, happens in sorted(events, key=lambda event: event[0]):
         lab.cluster.clock.move_to(ends - DAY_MS + moment)
         happens()

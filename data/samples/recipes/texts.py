@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cluster import LEFT_OUT, LOGGING, REPOSITORY, jars, java_executable
+from programs import LEFT_OUT, LOGGING, REPOSITORY, jars, java_executable
 
 from txnlog.spark import ivy
 from txnlog.spark.ivy import Artifact
