@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 import scenarios
+import scenarios_closed
 import scenarios_dumps
 import scenarios_kafka4
 import scenarios_shop
 from recipe import DayRecipe, Recipe, Scenario, StoppedRecipe, TornRecipe
 
 CLOSED: Sequence[Scenario] = (
-    scenarios.ordinary_transactions,
-    scenarios.plain_batches,
-    scenarios.fenced,
-    scenarios.empty,
-    scenarios.healed,
-    scenarios.absorbed,
+    scenarios_closed.ordinary_transactions,
+    scenarios_closed.plain_batches,
+    scenarios_closed.fenced,
+    scenarios_closed.empty,
+    scenarios_closed.healed,
+    scenarios_closed.absorbed,
 )
 LATE: Sequence[Scenario] = (
     scenarios.late_write,
@@ -108,8 +109,8 @@ RECIPES = (
         ),
         before=(
             scenarios_dumps.expired,
-            scenarios.ordinary_transactions,
-            scenarios.healed,
+            scenarios_closed.ordinary_transactions,
+            scenarios_closed.healed,
             scenarios.late_write,
             scenarios.never_added,
             scenarios.zombie,
@@ -135,7 +136,7 @@ RECIPES = (
             "Made by `recipes/make.py kafka-3.5.2-torn`.",
         ),
         before=(
-            scenarios.ordinary_transactions,
+            scenarios_closed.ordinary_transactions,
             scenarios.late_write,
             scenarios_dumps.coverage_gap,
             scenarios_dumps.begun_before,
