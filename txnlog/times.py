@@ -51,6 +51,11 @@ def iso_8601(moment_ms: int) -> str:
     return moment_of(moment_ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def instant_literal(moment: datetime) -> str:
+    """An instant with a time zone as an SQL literal, of both Spark and delta-rs."""
+    return f"TIMESTAMP '{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
+
+
 def _iso_instant(text: object) -> datetime:
     try:
         return datetime.fromisoformat(text.strip() if isinstance(text, str) else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
@@ -20,6 +20,7 @@ from txnlog.tables.layout import (
     Table,
 )
 from txnlog.tables.store import Store
+from txnlog.times import instant_literal
 
 
 class Old(NamedTuple):
@@ -67,8 +68,3 @@ def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
         # Last: which run is the latest says what is old.
         without_exception(RUNS, f"coalesce(as_of_to, finished_at) < {time}"),
     ]
-
-
-def instant_literal(moment: datetime) -> str:
-    """An instant as a literal of SQL, of both Spark and delta-rs."""
-    return f"TIMESTAMP '{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"

@@ -13,11 +13,12 @@ from pyspark.sql import functions as F
 from txnlog.detection.aggregates import summed
 from txnlog.detection.whole_ranges import WholeRange, without_old_holes
 from txnlog.job.kept_records import write_ranges
-from txnlog.job.old_rows import Old, instant_literal
+from txnlog.job.old_rows import Old
 from txnlog.job.stored_archive import stored_ranges
 from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS, TRANSACTIONS
 from txnlog.tables.store import Store
+from txnlog.times import instant_literal
 
 # A range in the frames below: the number that it has in a list, its log and its offsets.
 _SPANS = pa.schema(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC
 from typing import Any
+
+from txnlog.times import instant_literal
 
 Run = Mapping[str, Any]
 
@@ -22,4 +23,4 @@ def _is_of(row: dict[str, Any], run: Run | None) -> bool:
 def since(runs: Iterable[Run]) -> str:
     """The condition that excludes rows older than all of these runs, as SQL of both Spark and delta-rs."""
     earliest = min((run["as_of_from"] for run in runs if run["as_of_from"]), default=None)
-    return "true" if earliest is None else f"as_of >= TIMESTAMP '{earliest.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
+    return "true" if earliest is None else f"as_of >= {instant_literal(earliest)}"
