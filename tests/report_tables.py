@@ -72,14 +72,14 @@ def blocked(group: str = "billing", **values: Any) -> Row:
 def written(
     folder: Path,
     transactions: Sequence[Row],
-    nights: Sequence[Row],
+    runs: Sequence[Row],
     files: Sequence[Row] = (),
     candidates: Sequence[Row] = (),
     groups: Sequence[Row] | None = None,
 ) -> Root:
     """The tables that a report reads, with these rows and no others; those of an earlier version without `groups`."""
     tables = (OPEN_TRANSACTIONS, RUNS, DUMP_FILES, ABORT_CANDIDATES)
-    for table, rows in zip(tables, (transactions, nights, files, candidates), strict=True):
+    for table, rows in zip(tables, (transactions, runs, files, candidates), strict=True):
         _write(folder, table, rows)
     if groups is not None:
         _write(folder, BLOCKED_GROUPS, groups)

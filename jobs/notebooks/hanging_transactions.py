@@ -36,7 +36,7 @@ from pyspark.sql import functions as F
 
 from txnlog.config import detect_options
 from txnlog.job.main import run
-from txnlog.report import charts, contents, coverage, nights, overview
+from txnlog.report import charts, contents, coverage, overview, run_history
 from txnlog.sources import reading
 from txnlog.spark.session import session
 from txnlog.tables.layout import (
@@ -532,4 +532,4 @@ show("12. How did it change over the runs?", compared)
 # COMMAND ----------
 
 for cluster in report.latest:
-    plot(f"12-nights-{len(plots)}", nights.compared(report, cluster))
+    plot(f"12-runs-{len(plots)}", run_history.compared(report, cluster))

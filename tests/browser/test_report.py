@@ -46,7 +46,7 @@ UNREADABLE = """[...document.querySelectorAll(".axis, .note")].flatMap((each) =>
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Open transactions of all actions and one with hostile names over two nights, and another cluster."""
+    """Open transactions of all actions and one with hostile names over two runs, and another cluster."""
     folder = tmp_path_factory.mktemp("report")
     rows = [
         transaction(f"topic-{number}", number % 3, 100 + number, action=action, cause=CAUSES[action],

@@ -62,13 +62,13 @@ class BlockedPartition(NamedTuple):
 class Contents:
     """Rows of the tables, with the columns of docs/tables.md and instants in UTC.
 
-    `nights` are rows of `runs`, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
+    `runs` are rows of the table, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
     latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest run
     that are not as they should be, `coordinators` all segments of `__transaction_state`, `states` those of the ids
     whose transaction is under way. `groups` are rows of `blocked_groups`, the most offsets that wait first.
     """
 
-    nights: list[Row]
+    runs: list[Row]
     transactions: list[Row]
     previous: list[Row]
     files: list[Row]
@@ -79,15 +79,15 @@ class Contents:
     @property
     def latest(self) -> dict[str, Row]:
         """The latest run over each cluster."""
-        return {run["cluster"]: run for run in self.nights}
+        return {run["cluster"]: run for run in self.runs}
 
     def only(self, cluster: str | None) -> Contents:
         """Those of a cluster, of all if it is None. `OptionError` for one that is not there."""
-        check_cluster(cluster, self.nights)
+        check_cluster(cluster, self.runs)
         wanted = Selection(cluster)
         return replace(
             self,
-            nights=wanted.of(self.nights),
+            runs=wanted.of(self.runs),
             transactions=wanted.of(self.transactions),
             previous=wanted.of(self.previous),
             files=wanted.of(self.files),
@@ -95,7 +95,7 @@ class Contents:
             groups=wanted.of(self.groups),
         )
 
-    def standstills(self) -> list[BlockedPartition]:
+    def blocked_partitions(self) -> list[BlockedPartition]:
         """The partitions with hanging transactions, the most urgent first."""
         groups: dict[Partition, list[Row]] = {}
         for row in self.transactions:
@@ -132,15 +132,15 @@ def _contents(read: Reader) -> Contents:
             return read(table, where)
         return []
 
-    nights = _nights(read(RUNS, "as_of_to IS NOT NULL"))
-    latest = {run["cluster"]: run for run in nights}
-    before = {run["cluster"]: run for run in nights if run is not latest[run["cluster"]]}
+    runs = _by_as_of(read(RUNS, "as_of_to IS NOT NULL"))
+    latest = {run["cluster"]: run for run in runs}
+    before = {run["cluster"]: run for run in runs if run is not latest[run["cluster"]]}
     opened = read(OPEN_TRANSACTIONS, since([*latest.values(), *before.values()]))
     is_wanted = f"(problem IS NOT NULL OR bytes_damaged > 0 OR ({COORDINATORS}))"
     found = of_latest_run(read(DUMP_FILES, f"{since(latest.values())} AND {is_wanted}"), latest.values())
     files = sorted(found, key=lambda file: (file["cluster"], file["file"]))
     return Contents(
-        nights,
+        runs,
         sorted(of_latest_run(opened, latest.values()), key=_place),
         sorted(of_latest_run(opened, before.values()), key=_place),
         list(filter(_is_trouble, files)),
@@ -153,10 +153,10 @@ def _contents(read: Reader) -> Contents:
     )
 
 
-def _nights(runs: list[Row]) -> list[Row]:
+def _by_as_of(runs: list[Row]) -> list[Row]:
     """One row per cluster and as-of, oldest first. Of several runs over the same dump the last one counts."""
-    by_night = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
-    return [by_night[run] for run in sorted(by_night)]
+    latest = {(run["as_of_to"], run["cluster"]): run for run in sorted(runs, key=lambda run: run["finished_at"])}
+    return [latest[run] for run in sorted(latest)]
 
 
 def _is_trouble(file: Row) -> bool:

@@ -21,7 +21,7 @@ ROOM = 1.45
 
 def held_back(tables: Contents) -> Figure:
     """Records that `read_committed` consumers cannot see: the longest bars, and one line for the rest."""
-    found = sorted(tables.standstills(), key=lambda each: (-each.first["held_back_records"], each.partition))
+    found = sorted(tables.blocked_partitions(), key=lambda each: (-each.first["held_back_records"], each.partition))
     shown, rest = found[:MOST_BARS], found[MOST_BARS:]
     several = len({each.partition.cluster for each in found}) > 1
     names = [_name(each, several) for each in shown]

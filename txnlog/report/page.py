@@ -10,7 +10,7 @@ from typing import Any
 
 import txnlog
 from txnlog.detection.causes import Action
-from txnlog.report import coverage, nights, page_tables, templates
+from txnlog.report import coverage, page_tables, run_history, templates
 from txnlog.report.advice import ADVICE, counted_actions, rank, urgency
 from txnlog.report.contents import Contents, Partition, Row, hangs
 from txnlog.report.details import details
@@ -43,7 +43,7 @@ def rendered(tables: Contents, source: str) -> str:
 
 def _order(tables: Contents) -> tuple[Any, ...]:
     """Clusters with the most urgent transactions come first."""
-    blocked = tables.standstills()
+    blocked = tables.blocked_partitions()
     return (not blocked, rank(blocked[0].first) if blocked else (), *tables.latest)
 
 
@@ -61,9 +61,9 @@ def _cluster(number: int, tables: Contents, source: str) -> dict[str, Any]:
         "headline": _headline(tables, rows),
         "cards": _cards(rows, tables, source),
         "causes": _causes(rows),
-        "nights": tables.nights[::-1],
-        "changes": nights.changes(tables, run["cluster"]),
-        "lines": nights.lines(tables.nights),
+        "runs": tables.runs[::-1],
+        "changes": run_history.changes(tables, run["cluster"]),
+        "lines": run_history.lines(tables.runs),
         "coordinators": coordinators,
         "groups": len({row["group_id"] for row in tables.groups}),
         "not_known": sorted({row["not_known"] for row in tables.groups}),
@@ -74,7 +74,7 @@ def _cluster(number: int, tables: Contents, source: str) -> dict[str, Any]:
 
 def _headline(tables: Contents, rows: list[Row]) -> dict[str, Any]:
     """The few numbers that an operator needs first."""
-    blocked = tables.standstills()
+    blocked = tables.blocked_partitions()
     aged = [place for place, row in enumerate(rows) if hangs(row) and row["open_for_ms"] is not None]
     return {
         "partitions": len(blocked),

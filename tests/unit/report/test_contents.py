@@ -10,7 +10,7 @@ import pytest
 from tests.report_tables import HOUR, NIGHT, file, night, transaction, written
 from txnlog.detection.causes import Action
 from txnlog.errors import OptionError, TableError
-from txnlog.report import contents, coverage, nights
+from txnlog.report import contents, coverage, run_history
 from txnlog.report.advice import ADVICE, COSTS
 
 BEFORE = NIGHT - timedelta(days=1)
@@ -27,7 +27,7 @@ def test_only_the_latest_night_of_each_cluster_counts(tmp_path: Path) -> None:
 def test_of_two_runs_over_the_same_dump_the_last_one_counts(tmp_path: Path) -> None:
     again = night(run_id="again", finished_at=NIGHT + 9 * HOUR)
     found = contents.of_tables(written(tmp_path, [], [again, night(run_id="first")]))
-    assert [row["run_id"] for row in found.nights] == ["again"]
+    assert [row["run_id"] for row in found.runs] == ["again"]
 
 
 def test_committed_data_comes_first_and_then_what_holds_back_most_records(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_committed_data_comes_first_and_then_what_holds_back_most_records(tmp_pa
         transaction("b-large", held_back_records=9),
         transaction("young", late=False),
     ]
-    found = contents.of_tables(written(tmp_path, rows, [night()])).standstills()
+    found = contents.of_tables(written(tmp_path, rows, [night()])).blocked_partitions()
     assert [each.partition.topic for each in found] == ["keep", "fence", "b-large", "a-small"]
 
 
@@ -48,7 +48,7 @@ def test_of_a_partition_the_first_late_transaction_counts_and_young_ones_are_sho
         transaction(start=5, late=False, action="WAIT", cause="ONGOING"),
         transaction(start=7, late=None, cause="ID_EXPIRED"),
     ]
-    (found,) = contents.of_tables(written(tmp_path, rows, [night()])).standstills()
+    (found,) = contents.of_tables(written(tmp_path, rows, [night()])).blocked_partitions()
     assert [row["start_offset"] for row in found.transactions] == [5, 7, 9]
     assert found.first["cause"] == "ID_EXPIRED"
 
@@ -61,7 +61,7 @@ def test_nights_compare_by_what_came_and_what_went(tmp_path: Path) -> None:
         transaction("comes"),
     ]
     found = contents.of_tables(written(tmp_path, rows, [night(BEFORE), night()]))
-    changes = nights.changes(found, "payments")
+    changes = run_history.changes(found, "payments")
     assert [row["topic"] for row in changes.appeared] == ["comes"]
     assert [row["topic"] for row in changes.gone] == ["goes"]
     assert changes.stayed == 1
@@ -90,7 +90,7 @@ def test_one_cluster_can_be_chosen(tmp_path: Path) -> None:
     rows = [transaction(), transaction("elsewhere", cluster="other")]
     found = contents.of_tables(written(tmp_path, rows, [night(), night(cluster="other")], files))
     chosen = found.only("other")
-    assert [row["cluster"] for row in (*chosen.nights, *chosen.transactions, *chosen.files, *chosen.coordinators)] == [
+    assert [row["cluster"] for row in (*chosen.runs, *chosen.transactions, *chosen.files, *chosen.coordinators)] == [
         "other"
     ] * 4
     assert found.only(None) == found
@@ -100,7 +100,7 @@ def test_one_cluster_can_be_chosen(tmp_path: Path) -> None:
 
 def test_tables_without_any_run_are_empty_contents(tmp_path: Path) -> None:
     found = contents.of_tables(written(tmp_path, [], []))
-    assert (found.nights, found.transactions, found.latest) == ([], [], {})
+    assert (found.runs, found.transactions, found.latest) == ([], [], {})
 
 
 def test_tables_that_are_not_there_are_named(tmp_path: Path) -> None:

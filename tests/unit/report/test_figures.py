@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from tests.report_tables import HOUR, NIGHT, night, transaction, written
 from txnlog.errors import OptionError
-from txnlog.report import charts, contents, coverage, nights, overview, timeline
+from txnlog.report import charts, contents, coverage, overview, run_history, templates, timeline
 from txnlog.report.contents import Contents, Partition
 from txnlog.report.figure_style import ACTIONS
 
@@ -57,7 +58,7 @@ def test_no_tick_is_between_two_offsets_or_two_transactions(tmp_path: Path) -> N
         timeline.by_offset(found, ORDERS).layout.xaxis,
         overview.held_back(found).layout.xaxis,
         overview.causes(found).layout.xaxis,
-        nights.compared(found, "payments").layout.yaxis,
+        run_history.compared(found, "payments").layout.yaxis,
         charts.bars(["a"], [1], "things").layout.xaxis,
     ]
     assert [(axis.tickformat, axis.dtick) for axis in axes] == [(",d", 1)] * len(axes)
@@ -111,18 +112,25 @@ def test_causes_are_counted_without_the_young_ones(tmp_path: Path) -> None:
     assert overview.by_cause(tables(tmp_path, *rows)) == [(("ABORT", "NEVER_ADDED"), 2)]
 
 
-def test_the_nights_stand_in_their_order(tmp_path: Path) -> None:
-    found = nights.compared(tables(tmp_path, transaction()), "payments")
+def test_an_action_has_the_same_colour_in_figures_and_on_the_page() -> None:
+    css = templates.file("style.css")
+    for action, style in ACTIONS.items():
+        (tone,) = re.findall(rf"(?m)^\.{action.lower()} {{ --tone: var\((--\w+)\);", css)
+        assert f" {tone}: {style.colour};" in css
+
+
+def test_the_runs_stand_in_their_order(tmp_path: Path) -> None:
+    found = run_history.compared(tables(tmp_path, transaction()), "payments")
     assert list(found.data[0].x) == ["2026-11-20 02:00:00", "2026-11-21 02:00:00"]
 
 
 def test_the_lines_of_the_page_have_their_points_in_the_order_of_the_runs(tmp_path: Path) -> None:
     runs = [night(NIGHT - timedelta(days=day), late_transactions=day) for day in (2, 1, 0)]
-    found = nights.lines(contents.of_tables(written(tmp_path, [], runs)).nights)
+    found = run_history.lines(contents.of_tables(written(tmp_path, [], runs)).runs)
     assert found is not None
     assert (found["most"], found["first"], found["last"]) == (2, NIGHT - timedelta(days=2), NIGHT)
     assert found["lines"][0]["points"] == "0.0,0.0 50.0,50.0 100.0,100.0"
-    assert nights.lines(contents.of_tables(written(tmp_path / "one", [], [night()])).nights) is None
+    assert run_history.lines(contents.of_tables(written(tmp_path / "one", [], [night()])).runs) is None
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -153,7 +161,7 @@ def test_no_name_is_markup_in_any_figure(tmp_path: Path) -> None:
         overview.causes(found),
         timeline.by_offset(found, partition),
         timeline.by_time(found, partition),
-        nights.compared(found, HOSTILE),
+        run_history.compared(found, HOSTILE),
         coverage.coordinators(found),
     )
     for figure in figures:

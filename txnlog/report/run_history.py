@@ -29,7 +29,7 @@ class Changes(NamedTuple):
 
 def compared(tables: Contents, cluster: str) -> Figure:
     """Late transactions, aborts and undetermined ones of a cluster, run by run."""
-    runs = [run for run in tables.nights if run["cluster"] == cluster][-MOST_RUNS:]
+    runs = [run for run in tables.runs if run["cluster"] == cluster][-MOST_RUNS:]
     times = [run["as_of_to"].strftime("%Y-%m-%d %H:%M:%S") for run in runs]
     return figure(
         [_line([run[column] for run in runs], times, *style) for column, *style in LINES],
