@@ -17,8 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.detection_cases import FRAMES, by_cluster, name_of
-from txnlog.config import detect_options
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import Thresholds, detect_options
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import detect
 from txnlog.dump.dump_file import DumpFile, Inventory

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from tests.logs_as_rows import CoordinatorLog, PartitionLog, Rows
 from tests.logs_in_words import MINUTE, START
 from tests.replay_rows import replay_rows
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import Thresholds
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection, detect
 from txnlog.format.coordinator import TRANSACTION_STATE

@@ -15,6 +15,21 @@ from txnlog.times import instant_ms, milliseconds
 
 
 @dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What an operator may set. All times in ms.
+
+    `padding_ms` is added to `transaction.max.timeout.ms` before anything counts as late; `slack_ms` is how long a copy
+    took where that is not known; `clock_skew_ms` is how far two brokers' clocks may be apart.
+    `accept_compacted_history` marks what is UNDETERMINED because only history is missing.
+    """
+
+    padding_ms: int = 300_000
+    slack_ms: int = 600_000
+    clock_skew_ms: int = 5_000
+    accept_compacted_history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DetectOptions:
     """The options of `txnlog detect`; durations and instants in ms."""
 
@@ -23,9 +38,9 @@ class DetectOptions:
     cluster: str | None = None
     as_of: int | None = None
     max_transaction_timeout: int | None = None
-    padding: int = 300_000
-    slack: int = 600_000
-    clock_skew: int = 5_000
+    padding: int = Thresholds().padding_ms
+    slack: int = Thresholds().slack_ms
+    clock_skew: int = Thresholds().clock_skew_ms
     coordinator_partitions: int | None = None
     topic_partition: str | None = None
     accept_compacted_history: bool = False
@@ -34,6 +49,11 @@ class DetectOptions:
     command_config: str | None = None
     live_coordinators: bool = False
     metrics: str | None = None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Those of its options that a verdict depends on."""
+        return Thresholds(self.padding, self.slack, self.clock_skew, self.accept_compacted_history)
 
 
 class Option(NamedTuple):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from txnlog.config import detect_options
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import Thresholds, detect_options
 from txnlog.detection.pipeline import detect
 from txnlog.dump.inventory import inventory
 from txnlog.job.facts import facts_of

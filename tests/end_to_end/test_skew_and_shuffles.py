@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.coordinator_writer import coordinator_record
 from tests.quick_spark import with_settings
 from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
-from txnlog.config import DetectOptions
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import DetectOptions, Thresholds
 from txnlog.detection.pipeline import detect
 from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState

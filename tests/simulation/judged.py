@@ -21,7 +21,7 @@ from tests.detection_cases import Case, Sighting, by_cluster, facts
 from tests.quick_spark import QUICK
 from tests.simulation.cluster import MINUTE, PARTITIONS, TIMEOUT_MS, Fate
 from tests.simulation.dumps import Dump, Series, dumps_of
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import Thresholds
 from txnlog.detection.pipeline import detect, shown_whole
 from txnlog.job.kept_records import keep_records
 from txnlog.job.stored_archive import StoredArchive

@@ -8,7 +8,6 @@ import pytest
 
 from txnlog.cli import main
 from txnlog.config import OPTIONS, DetectOptions, detect_options
-from txnlog.detection.conditions import Thresholds
 from txnlog.errors import OptionError
 from txnlog.job.facts import DEFAULT_MAX_TIMEOUT_MS
 
@@ -28,7 +27,7 @@ def test_every_option_is_a_field_and_every_field_an_option() -> None:
 def test_defaults_are_those_of_kafka() -> None:
     """Item 50: the largest timeout, and what its metric adds to that."""
     assert DEFAULT_MAX_TIMEOUT_MS == 15 * 60_000
-    assert DetectOptions("dump", "tables").padding == Thresholds().padding_ms == 5 * 60_000
+    assert DetectOptions("dump", "tables").thresholds.padding_ms == 5 * 60_000
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import DataFrame
 
+from txnlog.config import Thresholds
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """What an operator may set. All times in ms.
-
-    `padding_ms` is added to `transaction.max.timeout.ms` before anything counts as late; `slack_ms` is how long a copy
-    took where that is not known; `clock_skew_ms` is how far two brokers' clocks may be apart.
-    `accept_compacted_history` marks what is UNDETERMINED because only history is missing.
-    """
-
-    padding_ms: int = 300_000
-    slack_ms: int = 600_000
-    clock_skew_ms: int = 5_000
-    accept_compacted_history: bool = False
 
 
 def _may_be_of(abort: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
 from txnlog.detection.commit_markers import places_to_read, with_counted_commits
@@ -17,7 +18,6 @@ from txnlog.detection.commits import (
     with_commit_markers,
     with_witnesses,
 )
-from txnlog.detection.conditions import Thresholds
 from txnlog.detection.coordinator_coverage import coordinator_coverage
 from txnlog.detection.coordinator_evidence import (
     PRODUCER,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
-from txnlog.detection.conditions import Thresholds, conditions, with_parameters
+from txnlog.detection.conditions import conditions, with_parameters
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
 from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG
 from txnlog.detection.proofs import PROOFS

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
+from txnlog.config import Thresholds
 from txnlog.detection.causes import DISCARDING, Action, Confidence
-from txnlog.detection.conditions import Thresholds
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import CONTRADICTING, PROOFS

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import SparkSession
 
 from txnlog.config import DetectOptions
-from txnlog.detection.conditions import Thresholds
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import shown_whole
 from txnlog.detection.whole_ranges import WholeRange
@@ -97,8 +96,7 @@ def archive_cluster(
 
 
 def _kept(store: Store, clusters: list[str], facts: Facts, options: DetectOptions) -> dict[str, int]:
-    thresholds = Thresholds(options.padding, options.slack, options.clock_skew, options.accept_compacted_history)
-    shown = shown_whole(facts, thresholds, settled_together, options.as_of)
+    shown = shown_whole(facts, options.thresholds, settled_together, options.as_of)
     check_dated(options, shown.undated)
     with ExitStack() as alone:
         # What is written depends on what is there: no other job may come in between.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from txnlog.config import DetectOptions
-from txnlog.detection.conditions import Thresholds
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection, detect
 from txnlog.dump.dump_file import Inventory
@@ -74,7 +73,7 @@ def run_in(
         with steps.step("replay and judge"):
             archive = StoredArchive(store, clusters)
             facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
-            detection = detect(facts, _thresholds(options), settled_together, options.as_of)
+            detection = detect(facts, options.thresholds, settled_together, options.as_of)
             check_dated(options, detection.undated)
             _check_coordinators(options, detection)
         # What is written depends on what is there: no other job may come in between.
@@ -143,7 +142,3 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: Store
             "*", "unix_millis(as_of) AS seen_at", "unix_millis(copied_until) AS seen_until"
         ),
     )
-
-
-def _thresholds(options: DetectOptions) -> Thresholds:
-    return Thresholds(options.padding, options.slack, options.clock_skew, options.accept_compacted_history)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from tests.detection_cases import Case, Found, facts
 from tests.logs_in_words import MINUTE, START, instant
-from txnlog.detection.conditions import Thresholds
+from txnlog.config import Thresholds
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.verdicts import with_verdicts
 from txnlog.format.coordinator import TRANSACTION_STATE

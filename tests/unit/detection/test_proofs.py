@@ -11,8 +11,8 @@ from tests.detection_cases import Found
 from tests.unit.detection.test_attacks import CASES as ATTACKS
 from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
+from txnlog.config import Thresholds
 from txnlog.detection.causes import DISCARDING, Action
-from txnlog.detection.conditions import Thresholds
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import with_verdicts
