@@ -26,6 +26,7 @@ class ControlType(enum.IntEnum):
 
 
 MARKERS = frozenset({ControlType.ABORT, ControlType.COMMIT})
+MARKER_NAMES = (ControlType.ABORT.name, ControlType.COMMIT.name)
 
 
 class ControlRecord(NamedTuple):

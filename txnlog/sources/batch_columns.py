@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.dump_log.text_columns import KINDS, NULL, TextBatches
 from txnlog.format import batch as wire
 from txnlog.format.batch import LENGTH_END
-from txnlog.format.control import ControlType
+from txnlog.format.control import MARKER_NAMES
 from txnlog.format.control_batches import Controls
 from txnlog.format.scan import Run
 from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
-from txnlog.sources.segments import MARKER_NAMES
-from txnlog.sources.text_columns import KINDS, NULL, TextBatches
 
-MARKER_TYPES = (ControlType.ABORT.name, ControlType.COMMIT.name, NOT_PRINTED)
+MARKER_TYPES = (*MARKER_NAMES, NOT_PRINTED)
 MARKER_NUMBERS = {name: number for number, name in enumerate(MARKER_TYPES)}
 
 

@@ -14,14 +14,12 @@ from txnlog.dump.dump_file import DumpFile
 from txnlog.format import batch as wire
 from txnlog.format.batch import CODECS, LENGTH_END
 from txnlog.format.checksum import Segment
-from txnlog.format.control import MARKERS, ControlType
+from txnlog.format.control import MARKER_NAMES, ControlType
 from txnlog.format.control_batches import Controls, controls
 from txnlog.format.headers import NAMES, Headers
 from txnlog.format.scan import Kind, Run, Stretch, scan
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.rows import BatchRow
-
-MARKER_NAMES = frozenset(marker.name for marker in MARKERS)
 
 Numbers = npt.NDArray[Any]
 _NO_CONTROL = {name: pa.nulls(1) for name in ("control_type", "marker_type", "coordinator_epoch")}

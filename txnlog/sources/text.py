@@ -17,6 +17,8 @@ from txnlog.dump_log import dump_text
 from txnlog.dump_log.coordinator_text import CoordinatorRecord, coordinator_record
 from txnlog.dump_log.dump_text import Heading, is_dump_text
 from txnlog.dump_log.labelled import Lines
+from txnlog.dump_log.text_batches import batches
+from txnlog.dump_log.text_columns import TextBatches
 from txnlog.errors import DumpError, FormatError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
@@ -24,9 +26,7 @@ from txnlog.sources.coordinator_states import NULLS as NO_STATE
 from txnlog.sources.coordinator_states import state_batches, state_columns
 from txnlog.sources.rows import BatchRow, TransactionStateRow
 from txnlog.sources.segments import Level
-from txnlog.sources.text_batches import batches
 from txnlog.sources.text_chunks import chunks
-from txnlog.sources.text_columns import TextBatches
 
 NOT_DECODED = "records are not printed: print them with --transaction-log-decoder"
 
@@ -95,7 +95,7 @@ def text_batches(file: DumpFile, level: Level, is_wanted: Callable[[DumpFile], b
         if printed.kind is FileKind.SEGMENT and is_wanted(printed):
             place = place_of(printed, BatchRow)
             for chunk in chunks(section):
-                found = _of_level(batches(chunk), level)
+                found = _of_level(batches(*chunk), level)
                 if len(found):
                     whole = record_batch(BatchRow, place, found.columns())
                     for start in range(0, len(found), ROWS_PER_BATCH):
@@ -118,7 +118,7 @@ def text_states(file: DumpFile, is_wanted: Callable[[DumpFile], bool]) -> Iterat
         for printed, section in printed_files(file)
         if printed.kind is FileKind.SEGMENT and printed.topic == TRANSACTION_STATE and is_wanted(printed)
         for chunk in chunks(section)
-        for row in states_of(printed, chunk.lines, batches(chunk))
+        for row in states_of(printed, chunk.lines, batches(*chunk))
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
+from txnlog.dump_log.entry_columns import aborted_columns, snapshot_columns
 from txnlog.dump_log.labelled import Labelled, Lines
 from txnlog.errors import FormatError
 from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
@@ -19,7 +19,6 @@ from txnlog.format.transaction_index import AbortedTransaction
 from txnlog.sources.arrow import place_of, record_batch
 from txnlog.sources.rows import AbortedTransactionRow, ProducerSnapshotRow
 from txnlog.sources.text import printed_files
-from txnlog.sources.text_columns import NULL
 
 OUT_OF_PLACE = "lines of a log whose heading is missing or forged"
 
@@ -77,46 +76,10 @@ def entry_batches(printed: DumpFile, section: Section) -> Iterator[pa.RecordBatc
     size = packed(ProducerSnapshotEntry if is_snapshot else AbortedTransaction).size
     before, first = 0, packed(SnapshotHeader).size if is_snapshot else 0
     for group in entries(section, dump_text.ENTRY if is_snapshot else dump_text.ABORTED):
-        columns = _snapshot_columns(group) if is_snapshot else _aborted_columns(group)
+        columns = snapshot_columns(group) if is_snapshot else aborted_columns(group)
         columns["position"] = first + (before + np.arange(len(group.rows))) * size
         before += len(group.rows)
         try:
             yield record_batch(structure, place, columns)
         except (pa.ArrowInvalid, OverflowError) as error:
             raise FormatError(f"a number of an entry is too large: {error}") from error
-
-
-def _snapshot_columns(group: Labelled) -> dict[str, Any]:
-    numbers, count = group.numbers, len(group.rows)
-    of_every_release = {"producerId", "producerEpoch", "coordinatorEpoch"}
-    if not of_every_release <= numbers.keys() or "currentTxnFirstOffset" not in (numbers.keys() | group.words.keys()):
-        raise FormatError("an entry lacks what every release prints")
-
-    def number(*labels: str, otherwise: int) -> Any:
-        return next((numbers[label] for label in labels if label in numbers), np.full(count, otherwise))
-
-    time = number("lastTimestamp", "timestamp", otherwise=NULL)
-    first_offset = number("currentTxnFirstOffset", otherwise=NULL)
-    return {
-        "producer_id": numbers["producerId"],
-        "producer_epoch": numbers["producerEpoch"],
-        "coordinator_epoch": numbers["coordinatorEpoch"],
-        # What a producer without a batch does not have is not printed.
-        "last_sequence": number("lastSequence", otherwise=-1),
-        "last_offset": number("lastOffset", otherwise=-1),
-        "offset_delta": number("offsetDelta", otherwise=0),
-        "timestamp": pa.array(time, mask=time == NULL),
-        "current_txn_first_offset": pa.array(first_offset, mask=first_offset == NULL),
-    }
-
-
-def _aborted_columns(group: Labelled) -> dict[str, Any]:
-    labels = {
-        "producer_id": "producerId",
-        "first_offset": "firstOffset",
-        "last_offset": "lastOffset",
-        "last_stable_offset": "lastStableOffset",
-    }
-    if not set(labels.values()) <= group.numbers.keys():
-        raise FormatError("an entry lacks what every release prints")
-    return {name: group.numbers[label] for name, label in labels.items()}

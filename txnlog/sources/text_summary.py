@@ -18,11 +18,11 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.labelled import Flags, Lines
+from txnlog.dump_log.text_batches import batches
+from txnlog.dump_log.text_columns import TextBatches
 from txnlog.errors import FormatError
 from txnlog.sources.summary import add_offsets
-from txnlog.sources.text_batches import batches
 from txnlog.sources.text_chunks import chunks
-from txnlog.sources.text_columns import TextBatches
 from txnlog.sources.text_entries import OutOfPlaceError, entry_batches, is_of_a_log
 from txnlog.sources.text_pieces import (
     ANOTHER_SEGMENT,
@@ -190,7 +190,7 @@ def piece_of_text(
     if printed.kind is FileKind.SEGMENT:
         segment = _Segment(printed, piece, written_by_brokers)
         for chunk in chunks(section):
-            found = batches(chunk)
+            found = batches(*chunk)
             segment.add(chunk.lines, found)
             yield Printed(chunk.lines, found)
     elif printed.kind.value in WITH_ENTRIES:

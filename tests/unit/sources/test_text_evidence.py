@@ -18,13 +18,13 @@ from tests.replay_rows import batches_of_rows
 from txnlog.dump import text_parts
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_parts import Part
+from txnlog.dump_log.text_batches import batches
 from txnlog.sources.batch_columns import batches_of_text
 from txnlog.sources.data_sources import DumpFilesSource, EvidenceSource
 from txnlog.sources.evidence_rows import FILE, SUMS
 from txnlog.sources.rows import BatchRow
 from txnlog.sources.segments import Level
 from txnlog.sources.text import printed_files, text_batches
-from txnlog.sources.text_batches import batches
 from txnlog.sources.text_chunks import chunks
 from txnlog.sources.text_files import TextReading
 from txnlog.spark.schema import arrow_schema
@@ -57,7 +57,7 @@ def test_batches_of_a_text_are_those_of_its_rows(tmp_path: Path, name: str, by_b
     file = text(with_damage(tmp_path, name))
     rows = pa.Table.from_batches(text_batches(file, Level.ALL, lambda printed: True), arrow_schema(BatchRow))
     pieces = [
-        batches_of_text(batches(chunk), by_brokers) for _, section in printed_files(file) for chunk in chunks(section)
+        batches_of_text(batches(*chunk), by_brokers) for _, section in printed_files(file) for chunk in chunks(section)
     ]
     expected = batches_of_rows(rows, by_brokers)
     assert len(pieces) > 1

@@ -15,35 +15,33 @@ import numpy.typing as npt
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.dump_log.labelled import Flags, Integers, Labelled, Lines
-from txnlog.format.batch import CODECS, HEADER_SIZE
-from txnlog.format.control_batches import UNREADABLE
-from txnlog.sources.text_chunks import Chunk
-from txnlog.sources.text_columns import (
+from txnlog.dump_log.text_columns import (
     CODEC_NAMES,
     CONTROL_TYPES,
     FLAGS,
     KINDS,
     LABELS,
-    MARKERS,
     NULL,
     NUMBERS,
     TextBatches,
     within_ranges,
 )
-from txnlog.sources.text_records import A_RECORD, batches_of_records
+from txnlog.dump_log.text_records import A_RECORD, batches_of_records
+from txnlog.format.batch import CODECS, HEADER_SIZE
+from txnlog.format.control import MARKER_NAMES
+from txnlog.format.control_batches import UNREADABLE
 
 _BOOLEANS = ("isvalid", "isTransactional", "isControl")
 _NEEDED = frozenset(LABELS.values()) - {"count"}
 _NEEDED_OF_MESSAGES = frozenset({"offset", "position", "size", "magic", "crc"})
 
 
-def batches(chunk: Chunk) -> TextBatches:
-    """The batches of these lines."""
-    lines = chunk.lines
+def batches(lines: Lines, next_position: int | None) -> TextBatches:
+    """The batches of these lines, and the position of the one that follows if it is known without the size of these."""
     messages = np.flatnonzero(lines.start_with(dump_text.MESSAGE))
     starts = np.flatnonzero(lines.start_with(dump_text.BATCH))
     if len(messages) and not len(starts) and A_RECORD.match(lines.line(int(messages[0]))):
-        return batches_of_records(lines, messages, chunk.next_position)
+        return batches_of_records(lines, messages, next_position)
     wanted = np.union1d(starts, messages) if len(messages) else starts
     found = [_of_labels(group) for group in lines.labelled(wanted) if _is_batch(group)]
     return _with_records(lines, _in_order(found))
@@ -139,7 +137,7 @@ def _add_kinds(lines: Lines, found: TextBatches, printed: Integers, records: Int
     known = np.zeros(len(printed), np.bool_)
     for group in lines.labelled(first_record, skip=len(dump_text.RECORD)):
         marker = group.words.get("endTxnMarker")
-        if marker in MARKERS and "coordinatorEpoch" in group.numbers:
+        if marker in MARKER_NAMES and "coordinatorEpoch" in group.numbers:
             at = np.searchsorted(first_record, group.rows)
             epochs, batches_at = group.numbers["coordinatorEpoch"], printed[at]
             trusted = (counts[batches_at] == 1) & (found.numbers["record_count"][batches_at] == 1)

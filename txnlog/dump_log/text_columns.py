@@ -11,9 +11,9 @@ import pyarrow as pa
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.dump_log.labelled import Flags, Integers
 from txnlog.format.batch import CODECS, PLAUSIBLE
+from txnlog.format.control import MARKER_NAMES, ControlType
 from txnlog.format.control_batches import UNREADABLE
 
-MARKERS = ("COMMIT", "ABORT")
 CODEC_NAMES = [*CODECS, "unknown"]
 NULL = np.iinfo(np.int64).min
 _RANGES = {
@@ -43,15 +43,16 @@ LABELS = {
 }
 NUMBERS = (*LABELS, "max_timestamp", "delete_horizon_ms", "coordinator_epoch")
 FLAGS = ("crc_valid", "is_transactional", "is_control", "is_log_append_time")
+# The word that begins each control record but a marker; the last one, those that have no word of their own.
 CONTROL_TYPES = {
-    b"LeaderChange": "LEADER_CHANGE",
-    b"SnapshotHeader": "SNAPSHOT_HEADER",
-    b"SnapshotFooter": "SNAPSHOT_FOOTER",
-    b"KRaftVersion": "KRAFT_VERSION",
-    b"KRaftVoters": "KRAFT_VOTERS",
+    b"LeaderChange": ControlType.LEADER_CHANGE.name,
+    b"SnapshotHeader": ControlType.SNAPSHOT_HEADER.name,
+    b"SnapshotFooter": ControlType.SNAPSHOT_FOOTER.name,
+    b"KRaftVersion": ControlType.KRAFT_VERSION.name,
+    b"KRaftVoters": ControlType.KRAFT_VOTERS.name,
     b"controlType": "UNKNOWN",
 }
-KINDS: list[str | None] = [None, NOT_PRINTED, UNREADABLE, *MARKERS, *CONTROL_TYPES.values()]
+KINDS: list[str | None] = [None, NOT_PRINTED, UNREADABLE, *MARKER_NAMES, *CONTROL_TYPES.values()]
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class TextBatches:
                 "timestamp_type": pa.array(["CreateTime", "LogAppendTime"]).take(time_types),
                 "base_timestamp": pa.nulls(len(self)),
                 "control_type": pa.array(KINDS).take(kinds),
-                "marker_type": pa.array([kind if kind in MARKERS else None for kind in KINDS]).take(kinds),
+                "marker_type": pa.array([kind if kind in MARKER_NAMES else None for kind in KINDS]).take(kinds),
             }
         )
 
