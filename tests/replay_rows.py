@@ -13,8 +13,8 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.sources.batch_columns import MARKER_TYPES
 from txnlog.sources.evidence_rows import EvidenceRows
-from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
+from txnlog.sources.producer_batches import NO_MARKER, NONE, Batches, Numbers
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import BatchRow, ReplayRow
 from txnlog.spark.schema import arrow_schema

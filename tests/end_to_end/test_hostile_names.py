@@ -23,8 +23,8 @@ from txnlog.commands.detect import print_outcome
 from txnlog.config import DetectOptions, detect_options
 from txnlog.job.main import Outcome, run
 from txnlog.report import late_transactions
+from txnlog.report.kafka_listing import epoch_ms
 from txnlog.report.table_rows import rows
-from txnlog.report.transactions import epoch_ms
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     DUMP_FILES,

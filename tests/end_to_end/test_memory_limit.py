@@ -16,7 +16,7 @@ import pytest
 from tests.coordinator_writer import coordinator_key, coordinator_partition, coordinator_record
 from tests.group_writer import commit_key, commit_value
 from tests.writer import CODECS, NOW, batch, checkpoint, data, marker, put, record, segment, snapshot
-from txnlog.format.compression import LARGEST_PAYLOAD
+from txnlog.format.compression import LARGEST_EXPANDED
 from txnlog.format.coordinator import TRANSACTION_STATE, TransactionState
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 
@@ -60,7 +60,7 @@ def sparse(path: Path, size: int, content: bytes = b"") -> None:
 
 COORDINATORS = {
     **{codec: batch(0, [expanding(codec)], attributes=CODECS.index(codec)) for codec in CODECS[1:]},
-    "almost-too-much": batch(0, [record(bytes(LARGEST_PAYLOAD - 100), coordinator_key(SHOP))], codec="zstd"),
+    "almost-too-much": batch(0, [record(bytes(LARGEST_EXPANDED - 100), coordinator_key(SHOP))], codec="zstd"),
     "snappy-block": batch(0, [b"\xff\xff\xff\xff\x07"], attributes=CODECS.index("snappy")),
     "record-count": batch(0, [GOOD], record_count=2**31 - 1),
     "record-length": batch(0, [b"\xfe\xff\xff\xff\x0f" + GOOD]),
@@ -126,7 +126,7 @@ def found(dump: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_the_limit_is_one(dump: Path) -> None:
-    assert LARGEST_PAYLOAD < LIMIT * MIB < BOMB < CLAIM
+    assert LARGEST_EXPANDED < LIMIT * MIB < BOMB < CLAIM
     done = read(dump, 8)
     assert done.returncode != 0
     assert "MemoryError" in done.stderr or "ENOMEM" in done.stderr or "Cannot allocate" in done.stderr

@@ -28,6 +28,7 @@ from txnlog.report import (
     explanations,
     fencing_list,
     id_timeline,
+    kafka_listing,
     late_transactions,
     partition_list,
     producers,
@@ -36,7 +37,6 @@ from txnlog.report import (
     remedy_list,
     transaction_list,
     transaction_summary,
-    transactions,
 )
 from txnlog.report.dump_states import dump_states
 from txnlog.report.partition_findings import Recorded
@@ -267,7 +267,7 @@ def test_comments_reach_describe_table_and_checks_hold(spark: SparkSession, tabl
 
 
 def test_list_has_the_ids_that_the_coordinators_know_and_not_the_one_that_expired(tables: Root) -> None:
-    known = {row["transactional_id"]: row for row in transactions.states(tables, "sample-4.3.0-stopped")}
+    known = {row["transactional_id"]: row for row in kafka_listing.states(tables, "sample-4.3.0-stopped")}
     assert "expired-id" not in known
     stuck = known["stuck-ongoing-id"]
     assert (stuck["state"], stuck["broker"], stuck["is_certain"]) == ("Ongoing", "1", True)
@@ -305,7 +305,7 @@ def test_durations_and_aborts_are_those_of_the_records_themselves(tables: Root) 
 def test_what_coordinators_have_under_way_is_listed_as_open(tables: Root) -> None:
     listed = transaction_list.transactions(tables, Wanted()).rows
     under_way = {(row["cluster"], row["transactional_id"]) for row in listed if row["under_way"]}
-    known = [row for row in transactions.states(tables) if row["state"] in transactions.UNDER_WAY]
+    known = [row for row in kafka_listing.states(tables) if row["state"] in kafka_listing.UNDER_WAY]
     # One that no whole range shows is not in the archive.
     assert under_way
     assert under_way <= {(row["cluster"], row["transactional_id"]) for row in known}
@@ -471,8 +471,8 @@ def test_what_a_dump_has_is_renewed_and_the_rest_of_the_states_stays(later_night
     brokers = {(row["broker"], row["as_of"].day) for row in states}
     assert brokers >= {("1", 22), ("2", 21)}
     assert not brokers & {("1", 21), ("2", 22)}
-    assert {row["as_of"].day for row in transactions.states(later_night, "sample-3.5.2")} == {22}
-    assert {row["as_of"].day for row in transactions.states(later_night, "sample-4.3.0")} == {21}
+    assert {row["as_of"].day for row in kafka_listing.states(later_night, "sample-3.5.2")} == {22}
+    assert {row["as_of"].day for row in kafka_listing.states(later_night, "sample-4.3.0")} == {21}
 
 
 def test_nights_can_be_compared(later_night: Root) -> None:
@@ -495,8 +495,8 @@ def test_the_older_dump_does_not_open_again_what_the_newer_one_resolved(spark: S
             for row in found
         }
 
-    before, known = states(), transactions.states(later_night)
+    before, known = states(), kafka_listing.states(later_night)
     assert {status for status, *_ in before.values()} == {"OPEN", "RESOLVED"}
     detected(spark, SAMPLES / "kafka-3.5.2", Path(later_night.text))
     assert states() == before
-    assert transactions.states(later_night) == known
+    assert kafka_listing.states(later_night) == known

@@ -7,7 +7,7 @@ import sys
 
 from txnlog.commands.command import Command, add_cluster, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
-from txnlog.report import transactions
+from txnlog.report import kafka_listing
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +18,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> None:
-    found = transactions.described(tables_root(parsed.tables), parsed.transactional_id, parsed.cluster)
-    sys.stdout.write(transactions.rendered_description(found, parsed.format, width()))
+    found = kafka_listing.described(tables_root(parsed.tables), parsed.transactional_id, parsed.cluster)
+    sys.stdout.write(kafka_listing.rendered_description(found, parsed.format, width()))
 
 
 COMMAND = Command(

@@ -8,7 +8,7 @@ import sys
 from txnlog.commands.command import Command, add_cluster, add_format, add_tables, tables_root
 from txnlog.commands.terminal import width
 from txnlog.errors import OptionError
-from txnlog.report import transactions
+from txnlog.report import kafka_listing
 from txnlog.times import milliseconds
 
 
@@ -18,9 +18,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state",
         action="append",
         default=[],
-        choices=transactions.STATES,
+        choices=kafka_listing.STATES,
         metavar="STATE",
-        help=f"only ids in this state, one of {', '.join(transactions.STATES)}; may be given several times",
+        help=f"only ids in this state, one of {', '.join(kafka_listing.STATES)}; may be given several times",
     )
     parser.add_argument(
         "--duration-filter",
@@ -37,9 +37,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     longer_than = _duration(parsed.duration_filter)
-    found = transactions.states(tables_root(parsed.tables), parsed.cluster)
-    listed = transactions.listed(found, parsed.state, longer_than, parsed.transactional_id_pattern)
-    sys.stdout.write(transactions.rendered_list(listed, parsed.format, width()))
+    found = kafka_listing.states(tables_root(parsed.tables), parsed.cluster)
+    listed = kafka_listing.listed(found, parsed.state, longer_than, parsed.transactional_id_pattern)
+    sys.stdout.write(kafka_listing.rendered_list(listed, parsed.format, width()))
 
 
 def _duration(text: str) -> int:

@@ -25,12 +25,12 @@ from txnlog.commands import (
     list_transactions,
     metrics,
     partition_log,
+    past_transactions,
     prune,
     record_lookup,
     remedies,
     report,
     timeline_of_id,
-    transaction_history,
     verify,
 )
 from txnlog.commands.command import EXIT_CODES, Command, add_loudness
@@ -52,7 +52,7 @@ COMMANDS: tuple[Command, ...] = (
     explain.COMMAND,
     partition_log.COMMAND,
     record_lookup.COMMAND,
-    transaction_history.COMMAND,
+    past_transactions.COMMAND,
     timeline_of_id.COMMAND,
     fencings.COMMAND,
     report.COMMAND,

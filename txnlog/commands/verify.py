@@ -29,10 +29,10 @@ COLUMNS = (
     Column("Partition", "partition"),
     Column("StartOffset", "start_offset"),
     Column("Status", "status"),
-    Column("Leader", "leader", rank=4),
-    Column("LastStableOffset", "last_stable_offset", rank=1),
-    Column("HighWatermark", "high_watermark", rank=3),
-    Column("Reason", "reason", is_name=True, rank=2),
+    Column("Leader", "leader", dispensable=4),
+    Column("LastStableOffset", "last_stable_offset", dispensable=1),
+    Column("HighWatermark", "high_watermark", dispensable=3),
+    Column("Reason", "reason", is_name=True, dispensable=2),
 )
 
 

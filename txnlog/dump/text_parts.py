@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from txnlog.dump.address import is_address
 from txnlog.dump.decoded import SMALL_READ, Decoded
 from txnlog.dump.opener import regular_file
-from txnlog.dump_log.dump_text import HEADING, find
+from txnlog.dump_log.dump_text import BATCH, HEADING, find
 
 LONGEST_PATH = 8 << 10
 # The path of a heading that has none.
@@ -20,7 +20,7 @@ NO_PATH = "?"
 # Files larger than that are split, at lines that start a batch.
 SPLIT = 64 << 20
 _FOLLOWED_BY_HEADING = b"\n" + HEADING
-_STARTS_OF_BATCHES = b"\nbaseOffset: "
+_STARTS_OF_BATCHES = b"\n" + BATCH
 
 
 @dataclass(frozen=True, slots=True)

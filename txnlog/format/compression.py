@@ -9,13 +9,13 @@ from txnlog.format.batch import CODECS
 
 # A coordinator's batch is read by the broker into a 5 MiB buffer that grows to one batch
 # (`transaction.state.log.load.buffer.size`); what expands further is not one.
-LARGEST_PAYLOAD = 64 << 20
+LARGEST_EXPANDED = 64 << 20
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE = 16
 _PIECE = 1 << 20
 
 
-def decompressed(payload: bytes, codec: int, largest: int = LARGEST_PAYLOAD) -> bytes:
+def decompressed(payload: bytes, codec: int, largest: int = LARGEST_EXPANDED) -> bytes:
     """The records of a batch as they were before compression; `codec` is bits 0-2 of the attributes."""
     if codec >= len(CODECS):
         raise FormatError(f"compression codec {codec} is not known")

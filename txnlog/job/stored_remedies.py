@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from txnlog.report.kafka_listing import UNDER_WAY
 from txnlog.report.remedy import States, by_id, remedy
 from txnlog.report.remedy_list import as_text
-from txnlog.report.transactions import UNDER_WAY
 from txnlog.spark.settle import Settled
 from txnlog.times import moment_of
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from txnlog.report.kafka_listing import NONE, UNDER_WAY, epoch_ms
 from txnlog.report.table_rows import rows_if_there, text_literal
-from txnlog.report.transactions import NONE, UNDER_WAY, epoch_ms
 from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, PRODUCER_STATES, Root
 
 Row = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from txnlog.detection.causes import DISCARDING, Action, Cause
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
+from txnlog.report.kafka_listing import states
 from txnlog.report.output import counted, plain
 from txnlog.report.remedy import BY_NAME, Remedy, by_id, remedy
 from txnlog.report.table_rows import check_cluster, rows, text_literal
-from txnlog.report.transactions import states
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"

@@ -88,6 +88,6 @@ SHOWN = (
     Column("TransactionalId", "transactional_id", is_name=True),
     Column("Fenced", fenced),
     Column("By", "fenced_by"),
-    Column("ProducerId", or_none("producer_id"), rank=1),
-    Column("Epoch", or_none("producer_epoch"), rank=1),
+    Column("ProducerId", or_none("producer_id"), dispensable=1),
+    Column("Epoch", or_none("producer_epoch"), dispensable=1),
 )

@@ -30,14 +30,14 @@ class Column(NamedTuple):
     """A column of a table for people.
 
     `of` is a key of the row or a function of it. A name may be cut, a number or an instant never: cut, it would be
-    another one. Where there is no room, the columns of the highest `rank` are left out first, those of rank 0 never.
+    another one. Where there is no room, the most `dispensable` columns are left out first, those with 0 never.
     `styles` are rich's, by value; they repeat what the value says.
     """
 
     heading: str
     of: str | Callable[[dict[str, Any]], Any]
     is_name: bool = False
-    rank: int = 0
+    dispensable: int = 0
     styles: Mapping[str, str] = {}
 
 
@@ -95,8 +95,8 @@ def _gaps(columns: Sequence[Drawn]) -> int:
 
 def _shown(columns: Sequence[Drawn], width: int) -> Sequence[Drawn]:
     shown = list(columns)
-    for drawn in sorted(columns, key=lambda drawn: -drawn.column.rank):
-        if drawn.column.rank == 0 or _fit(shown, width):
+    for drawn in sorted(columns, key=lambda drawn: -drawn.column.dispensable):
+        if drawn.column.dispensable == 0 or _fit(shown, width):
             break
         shown.remove(drawn)
     return shown

@@ -102,12 +102,12 @@ _POSITIONS = (
     *_PLACE,
     *map(_or_none, ("committed_offset", "log_end_offset", "lag", "member_id", "client_host", "client_id")),
     *map(_or_none, ("last_stable_offset", "pending_offset", "blocked_by")),
-    Column("COMMITTED-AT", "committed_at", rank=7),
+    Column("COMMITTED-AT", "committed_at", dispensable=7),
 )
 _BLOCKED = (
     *_PLACE,
     *map(_or_none, ("blocked_by", "committed_offset", "last_stable_offset", "pending_offset", "waiting_offsets")),
-    Column("OPEN-IN", lambda row: f"{row['blocking_topic']}-{row['blocking_partition']}", is_name=True, rank=3),
+    Column("OPEN-IN", lambda row: f"{row['blocking_topic']}-{row['blocking_partition']}", is_name=True, dispensable=3),
     *map(_or_none, ("start_offset", "producer_id", "transactional_id", "cause")),
     Column("ACTION", lambda row: row["action"] or NONE, styles=ACTION_STYLES),
 )

@@ -28,7 +28,7 @@ from txnlog.tables.layout import Root
 
 Row = dict[str, Any]
 # Of what is past, the latest so many rows of each kind are in the page, without the columns that matter least.
-MOST, HIGHEST_RANK = 200, 3
+MOST, MOST_DISPENSABLE = 200, 3
 
 
 class Listed(NamedTuple):
@@ -95,6 +95,6 @@ def _lists(root: Root, wanted: Wanted) -> list[Listed]:
 
 
 def _listed(title: str, found: list[Row], columns: Sequence[Column], whole: int) -> Listed:
-    of_any_id = [each for each in columns if each.of != "transactional_id" and each.rank <= HIGHEST_RANK]
+    of_any_id = [each for each in columns if each.of != "transactional_id" and each.dispensable <= MOST_DISPENSABLE]
     shown = with_cluster(found, of_any_id)
     return Listed(title, with_cells(found, shown), whole)

@@ -135,10 +135,10 @@ def _places(row: Row) -> str:
 SHOWN = (
     Column("Time", "time"),
     Column("Event", "event", styles=STATUS_STYLES | {STARTED: "bold"}),
-    Column("ProducerId", or_none("producer_id"), rank=2),
+    Column("ProducerId", or_none("producer_id"), dispensable=2),
     Column("Epoch", or_none("producer_epoch")),
     Column("Fenced", fenced),
-    Column("EndedBy", "ended_by", rank=1),
+    Column("EndedBy", "ended_by", dispensable=1),
     Column("DurationMs", "duration_ms"),
     Column("Partitions", _places, is_name=True),
 )

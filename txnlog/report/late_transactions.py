@@ -21,16 +21,18 @@ from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
 COLUMNS = (
     Column("Topic", "topic", is_name=True),
     Column("Partition", "partition"),
-    Column("ProducerId", "producer_id", rank=3),
-    Column("ProducerEpoch", "producer_epoch", rank=5),
-    Column("CoordinatorEpoch", "coordinator_epoch", rank=6),
+    Column("ProducerId", "producer_id", dispensable=3),
+    Column("ProducerEpoch", "producer_epoch", dispensable=5),
+    Column("CoordinatorEpoch", "coordinator_epoch", dispensable=6),
     Column("StartOffset", "start_offset"),
-    Column("LastTimestamp", "last_timestamp", rank=4),
-    Column("Duration(min)", lambda row: None if row["open_for_ms"] is None else row["open_for_ms"] // 60_000, rank=2),
-    Column("TransactionalId", "transactional_id", is_name=True, rank=1),
+    Column("LastTimestamp", "last_timestamp", dispensable=4),
+    Column(
+        "Duration(min)", lambda row: None if row["open_for_ms"] is None else row["open_for_ms"] // 60_000, dispensable=2
+    ),
+    Column("TransactionalId", "transactional_id", is_name=True, dispensable=1),
     Column("Cause", "cause"),
     Column("Action", "action", styles=ACTION_STYLES),
-    Column("Confidence", "confidence", rank=7),
+    Column("Confidence", "confidence", dispensable=7),
 )
 
 
@@ -52,6 +54,10 @@ def latest_transactions(root: Root, runs: list[dict[str, Any]], where: str = "tr
     """The open transactions of each cluster's latest run for which the SQL holds, the most urgent first."""
     found = of_latest_run(rows(root, OPEN_TRANSACTIONS, f"({where}) AND {since(runs)}"), runs)
     return sorted(found, key=lambda row: (row["cluster"], *rank(row)))
+
+
+def _minutes(ms: int | None) -> int | None:
+    return None if ms is None else ms // 60_000
 
 
 def rendered(found: list[dict[str, Any]], form: str, width: int | None = None, tables: str = "") -> str:

@@ -156,15 +156,15 @@ def _instant(row: Row) -> str:
 
 _FIRST = (
     Column("First", or_none("first_offset")),
-    Column("Last", or_none("last_offset"), rank=2),
+    Column("Last", or_none("last_offset"), dispensable=2),
     Column("Marker", or_none("marker_offset")),
     Column("Outcome", "outcome", styles=STATUS_STYLES),
-    Column("From", or_none("outcome_from"), rank=5),
-    Column("Whole", lambda row: "yes" if row["is_whole"] else "no", rank=4),
+    Column("From", or_none("outcome_from"), dispensable=5),
+    Column("Whole", lambda row: "yes" if row["is_whole"] else "no", dispensable=4),
     Column("ProducerId", "producer_id"),
-    Column("Epoch", or_none("producer_epoch"), rank=3),
-    Column("Start", _instant, rank=1),
+    Column("Epoch", or_none("producer_epoch"), dispensable=3),
+    Column("Start", _instant, dispensable=1),
     Column("DurationMs", or_none("duration_ms")),
-    Column("Records", or_none("records"), rank=6),
-    Column("Bytes", "size_in_bytes", rank=7),
+    Column("Records", or_none("records"), dispensable=6),
+    Column("Bytes", "size_in_bytes", dispensable=7),
 )

@@ -10,9 +10,9 @@ from typing import Any
 
 from txnlog.errors import OptionError
 from txnlog.report.fitted import Column
+from txnlog.report.kafka_listing import NONE, epoch_ms
 from txnlog.report.output import as_csv, as_json, as_table, with_cluster
 from txnlog.report.table_rows import check_cluster, rows, text_literal
-from txnlog.report.transactions import NONE, epoch_ms
 from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, RUNS, TRANSACTIONAL_IDS, Root, columns_of
 
 # producer.id.expiration.ms of Kafka from 3.4; before, transactional.id.expiration.ms counted: seven days.
@@ -72,11 +72,11 @@ def _start_offset(row: dict[str, Any]) -> object:
 COLUMNS = (
     Column("ProducerId", "producer_id"),
     Column("ProducerEpoch", "producer_epoch"),
-    Column("LatestCoordinatorEpoch", "coordinator_epoch", rank=3),
-    Column("LastSequence", "last_sequence", rank=4),
+    Column("LatestCoordinatorEpoch", "coordinator_epoch", dispensable=3),
+    Column("LastSequence", "last_sequence", dispensable=4),
     Column("LastTimestamp", lambda row: -1 if row["last_timestamp"] is None else epoch_ms(row["last_timestamp"])),
     Column("CurrentTransactionStartOffset", _start_offset),
-    Column("TransactionalId", lambda row: ", ".join(row["transactional_ids"]), is_name=True, rank=1),
-    Column("Broker", "broker", rank=2),
-    Column("AsOf", "as_of", rank=5),
+    Column("TransactionalId", lambda row: ", ".join(row["transactional_ids"]), is_name=True, dispensable=1),
+    Column("Broker", "broker", dispensable=2),
+    Column("AsOf", "as_of", dispensable=5),
 )

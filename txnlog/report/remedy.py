@@ -14,9 +14,9 @@ from txnlog.report import kafka_tools
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import COSTS
 from txnlog.report.dump_states import described
+from txnlog.report.kafka_listing import UNDER_WAY
 from txnlog.report.output import counted, plain
 from txnlog.report.table_rows import rows_if_there
-from txnlog.report.transactions import UNDER_WAY
 from txnlog.tables.layout import COORDINATOR_STATES, Root
 
 Row = dict[str, Any]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from txnlog.report.abort_candidates import option, word
+from txnlog.report.kafka_listing import UNDER_WAY
 from txnlog.report.table_rows import answer, check_cluster, streamed, text_literal
-from txnlog.report.transactions import UNDER_WAY
 from txnlog.tables.catalog import Dialect, dialect
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
 from txnlog.times import iso_8601

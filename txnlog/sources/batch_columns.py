@@ -11,7 +11,7 @@ from txnlog.format.batch import LENGTH_END
 from txnlog.format.control import MARKER_NAMES
 from txnlog.format.control_batches import Controls
 from txnlog.format.scan import Run
-from txnlog.sources.groups import NO_MARKER, NONE, Batches, Numbers
+from txnlog.sources.producer_batches import NO_MARKER, NONE, Batches, Numbers
 
 MARKER_TYPES = (*MARKER_NAMES, NOT_PRINTED)
 MARKER_NUMBERS = {name: number for number, name in enumerate(MARKER_TYPES)}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from txnlog.dump.dump_file import DumpFile
-from txnlog.sources.groups import Batches, Numbers
+from txnlog.sources.producer_batches import Batches, Numbers
 
 
 class Gap(NamedTuple):

@@ -15,7 +15,7 @@ from txnlog.sources import open_data
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
 from txnlog.sources.group_rows import GroupRecordRow
-from txnlog.sources.groups import EARLIEST, LATEST, Numbers
+from txnlog.sources.producer_batches import EARLIEST, LATEST, Numbers
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import (
     AbortedTransactionRow,

@@ -16,9 +16,9 @@ from txnlog.sources.evidence_rows import FACT_OF_KIND, GROUP_RECORDS, STATES, Ev
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.group_events import parts_of
 from txnlog.sources.group_log import GroupLog
-from txnlog.sources.groups import EARLIEST
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
 from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
+from txnlog.sources.producer_batches import EARLIEST
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.small_files import small_file
 from txnlog.sources.text import states_of
@@ -178,7 +178,7 @@ class _Start:
 
     @classmethod
     def of(cls, group: LogFiles, segments: list[DumpFile], open_in: _OpenIn) -> _Start:
-        opened = _opened(group, open_in)
+        opened = _open_in_newest(group, open_in)
         log_start = set() if group.log_start is None else {group.log_start}
         named_offsets = tuple(sorted(log_start.union(*opened.values())))
         usable = min(opened, default=None)
@@ -187,7 +187,7 @@ class _Start:
         return cls(min([usable, *(start for starts in opened.values() for start in starts)]), usable, named_offsets)
 
 
-def _opened(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
+def _open_in_newest(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
     """Where the transactions start that are open in the newest valid snapshots, by their offset.
 
     A snapshot after the start of the newest segment may be of a longer log than this: the next older one counts, too.

@@ -15,7 +15,16 @@ from numpy.lib.recfunctions import repack_fields
 
 from txnlog.dump.dump_file import DumpFile
 from txnlog.sources.batch_order import BatchOrder
-from txnlog.sources.groups import EARLIEST, LATEST, NO_MARKER, Batches, Numbers, order_of, starts_of, within_years
+from txnlog.sources.producer_batches import (
+    EARLIEST,
+    LATEST,
+    NO_MARKER,
+    Batches,
+    Numbers,
+    order_of,
+    starts_of,
+    within_years,
+)
 
 
 class Sum(NamedTuple):

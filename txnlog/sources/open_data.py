@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from txnlog.sources.groups import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of, within_years
+from txnlog.sources.producer_batches import EARLIEST, LATEST, NONE, Around, Batches, Numbers, starts_of, within_years
 
 
 class Column(NamedTuple):

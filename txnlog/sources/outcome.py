@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.format.control import ControlType
-from txnlog.sources.groups import LATEST
+from txnlog.sources.producer_batches import LATEST
 from txnlog.sources.record_search import Batch, Search
 from txnlog.sources.small_files import small_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from txnlog.sources.groups import Batches, Numbers, starts_of
+from txnlog.sources.producer_batches import Batches, Numbers, starts_of
 
 PRODUCER = np.dtype(
     [

@@ -10,7 +10,7 @@ import numpy as np
 from txnlog.dump.dump_file import DumpFile
 from txnlog.sources.batch_columns import MARKER_TYPES
 from txnlog.sources.batch_order import BatchOrder, Gap, wrappers
-from txnlog.sources.groups import NO_MARKER, Batches
+from txnlog.sources.producer_batches import NO_MARKER, Batches
 
 _NUMBERS = (
     "position", "base_offset", "last_offset", "records", "producer_id", "producer_epoch", "max_timestamp",

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from txnlog.sources.groups import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
 from txnlog.sources.open_data import OPEN_DATA, joined, open_data_of
+from txnlog.sources.producer_batches import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
 from txnlog.sources.producer_entries import PRODUCER, emptied, entries_of, in_order_of_ids, known_producers
 
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.

@@ -14,9 +14,9 @@ import numpy as np
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.sources.batch_columns import MARKER_TYPES
 from txnlog.sources.batch_order import Gap
-from txnlog.sources.groups import COMMIT, LATEST, NO_MARKER, Numbers
 from txnlog.sources.log_transactions import ENDS
 from txnlog.sources.outcome import UNCLEAR
+from txnlog.sources.producer_batches import COMMIT, LATEST, NO_MARKER, Numbers
 from txnlog.sources.small_files import small_file
 
 OPEN, UNKNOWN = "OPEN", "UNKNOWN"

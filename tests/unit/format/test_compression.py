@@ -12,7 +12,7 @@ from tests.golden import BATCH_GZIP, BATCH_LZ4, BATCH_SNAPPY, BATCH_ZSTD
 from tests.writer import CODECS, compressed
 from txnlog.errors import FormatError
 from txnlog.format.batch import HEADER, HEADER_SIZE, RecordBatchHeader
-from txnlog.format.compression import LARGEST_PAYLOAD, decompressed
+from txnlog.format.compression import LARGEST_EXPANDED, decompressed
 from txnlog.format.record import Record, records
 
 PACKED = ["gzip", "snappy", "lz4", "zstd"]
@@ -59,7 +59,7 @@ def test_the_limit_counts_all_snappy_blocks_together() -> None:
 
 def test_a_snappy_block_is_not_believed_when_it_claims_gigabytes() -> None:
     claim = bytes.fromhex("ffffffff0f") + b"\0" * 8
-    with pytest.raises(FormatError, match=f"more than {LARGEST_PAYLOAD} bytes"):
+    with pytest.raises(FormatError, match=f"more than {LARGEST_EXPANDED} bytes"):
         decompressed(claim, 2)
     with pytest.raises(FormatError):
         decompressed(b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", len(claim)) + claim, 2)

@@ -15,8 +15,8 @@ COLUMNS = (
     Column("Name", "name", is_name=True),
     Column("StartOffset", "offset"),
     Column("Action", "action", styles=ACTION_STYLES),
-    Column("Reason", "reason", is_name=True, rank=1),
-    Column("AsOf", "as_of", rank=2),
+    Column("Reason", "reason", is_name=True, dispensable=1),
+    Column("AsOf", "as_of", dispensable=2),
 )
 COLOURS = re.compile(r"\x1b\[[\d;]*3[1-7]m")
 OFFSET = 9_223_372_036_854_775_807
@@ -34,7 +34,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 100, 120, 200])
-def test_every_line_fits_and_the_columns_of_rank_0_are_there_with_whole_numbers(width: int) -> None:
+def test_every_line_fits_and_no_column_that_stays_is_missing_or_has_a_number_cut(width: int) -> None:
     lines = seen(as_table([row(), row(name="short")], COLUMNS, width))
     assert max(map(len, lines)) <= width
     headings = " ".join(lines[:2])
@@ -58,14 +58,14 @@ def test_nothing_is_cut_without_an_ellipsis(width: int) -> None:
 
 
 def test_headings_stand_in_two_lines_before_a_column_is_left_out() -> None:
-    columns = (Column("CurrentTransactionStartOffset", "offset"), Column("ProducerEpoch", "epoch", rank=1))
+    columns = (Column("CurrentTransactionStartOffset", "offset"), Column("ProducerEpoch", "epoch", dispensable=1))
     rows = [{"offset": 1, "epoch": 2}, {"offset": 3, "epoch": 4}]
     assert seen(as_table(rows, columns, 30)) == [
         "CurrentTransaction  Producer", "StartOffset         Epoch", "1                   2", "3                   4",
     ]  # fmt: skip
 
 
-def test_columns_are_left_out_by_rank_and_named() -> None:
+def test_the_most_dispensable_columns_are_left_out_and_named() -> None:
     assert seen(as_table([row(), row()], COLUMNS, 70))[-1] == f"{HIDDEN}: AsOf"
     assert " ".join(seen(as_table([row(), row()], COLUMNS, 45))[-2:]) == f"{HIDDEN}: Reason, AsOf"
     assert "hidden" not in as_table([row(), row()], COLUMNS, 200)

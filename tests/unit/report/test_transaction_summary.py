@@ -196,7 +196,7 @@ def test_a_table_says_what_a_duration_is_and_what_is_left_out(root: Root, capsys
 def test_every_line_but_the_last_fits_a_terminal(
     root: Root, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("txnlog.commands.transaction_history.width", lambda: 90)
+    monkeypatch.setattr("txnlog.commands.past_transactions.width", lambda: 90)
     *lines, last = seen(printed(root, capsys, "--by", "topic"))
     assert max(map(len, lines)) <= 90
     assert last.startswith("Next, the slowest: ")

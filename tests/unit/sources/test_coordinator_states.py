@@ -12,7 +12,7 @@ from tests import golden
 from tests.coordinator_writer import coordinator_key, coordinator_record, coordinator_value
 from tests.writer import CODECS, Bytes, batch, compressed, data, marker, message, record
 from txnlog.dump.dump_file import DumpFile, FileKind
-from txnlog.format.compression import LARGEST_PAYLOAD
+from txnlog.format.compression import LARGEST_EXPANDED
 from txnlog.format.coordinator import TransactionState
 from txnlog.sources import coordinator_states as coordinator
 from txnlog.sources.coordinator_states import coordinator_states
@@ -140,9 +140,9 @@ def test_a_batch_that_lies_is_a_row_that_says_so_and_hides_nothing_behind_it(con
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
 def test_a_batch_that_expands_without_end_is_a_row_that_says_so(codec: str) -> None:
-    bomb = compressed(bytes(LARGEST_PAYLOAD + 1), codec)
+    bomb = compressed(bytes(LARGEST_EXPANDED + 1), codec)
     (row,) = rows(batch(0, [bomb], attributes=CODECS.index(codec)))
-    assert f"expands to more than {LARGEST_PAYLOAD} bytes" in row["problem"]
+    assert f"expands to more than {LARGEST_EXPANDED} bytes" in row["problem"]
 
 
 def test_control_batches_and_damaged_ones_are_no_rows() -> None:

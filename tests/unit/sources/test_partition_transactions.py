@@ -22,11 +22,11 @@ from txnlog.dump.inventory import inventory
 from txnlog.sources import reading
 from txnlog.sources.batch_columns import batches_of_run
 from txnlog.sources.files import SegmentReading
-from txnlog.sources.groups import Batches
 from txnlog.sources.log_copy import Place
 from txnlog.sources.log_transactions import LogTransactions
 from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.partition_transactions import transactions
+from txnlog.sources.producer_batches import Batches
 from txnlog.sources.record_outcome import record_outcomes
 
 ORDERS = Place("orders", 0)

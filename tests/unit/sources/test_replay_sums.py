@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from txnlog.sources import replay_sums
-from txnlog.sources.groups import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
+from txnlog.sources.producer_batches import COMMIT, EARLIEST, LATEST, NO_MARKER, Batches
 from txnlog.sources.replay_sums import Sums
 from txnlog.times import LATEST_MS
 

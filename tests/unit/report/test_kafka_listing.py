@@ -12,7 +12,7 @@ import pytest
 
 from tests.tables_by_hand import at, written
 from txnlog.errors import OptionError
-from txnlog.report import transactions
+from txnlog.report import kafka_listing
 from txnlog.tables.layout import COORDINATOR_STATES, OPEN_TRANSACTIONS, Root
 
 # `TransactionsCommand.ListTransactionsCommand` and `DescribeTransactionsCommand`.
@@ -61,12 +61,12 @@ def ids(found: list[dict[str, Any]]) -> list[str]:
 
 
 def test_the_tables_begin_with_the_columns_of_kafkas_own_tool(root: Root) -> None:
-    assert transactions.rendered_list([], "table").split()[: len(LIST)] == LIST
-    assert transactions.rendered_description([], "table").split()[: len(DESCRIBE)] == DESCRIBE
+    assert kafka_listing.rendered_list([], "table").split()[: len(LIST)] == LIST
+    assert kafka_listing.rendered_description([], "table").split()[: len(DESCRIBE)] == DESCRIBE
 
 
 def test_only_a_transaction_that_is_under_way_has_a_duration_and_it_counts_to_the_dump(root: Root) -> None:
-    durations = {row["transactional_id"]: row["duration_ms"] for row in transactions.states(root, "c")}
+    durations = {row["transactional_id"]: row["duration_ms"] for row in kafka_listing.states(root, "c")}
     assert durations == {"idle": None, "running": 100_000, "younger": 1_000, "ending": 100_000, "ended": None,
                          "aborted": None}  # fmt: skip
 
@@ -86,64 +86,64 @@ def test_only_a_transaction_that_is_under_way_has_a_duration_and_it_counts_to_th
     ids=str,
 )
 def test_what_the_filters_let_by(root: Root, filters: dict[str, Any], want: list[str]) -> None:
-    assert ids(transactions.listed(transactions.states(root, "c"), **filters)) == want
+    assert ids(kafka_listing.listed(kafka_listing.states(root, "c"), **filters)) == want
 
 
 def test_a_pattern_that_is_none_is_named(root: Root) -> None:
     with pytest.raises(OptionError, match=r"--transactional-id-pattern: '\(' is no regular expression"):
-        transactions.listed([], pattern="(")
+        kafka_listing.listed([], pattern="(")
 
 
 def test_a_description_shows_what_is_still_owed_as_the_live_coordinator_does(root: Root) -> None:
-    assert [transactions.topic_partitions(row) for row in transactions.described(root, "ending")] == ["owed-0"]
-    assert [transactions.topic_partitions(row) for row in transactions.described(root, "running")] == ["orders-0"]
+    assert [kafka_listing.topic_partitions(row) for row in kafka_listing.described(root, "ending")] == ["owed-0"]
+    assert [kafka_listing.topic_partitions(row) for row in kafka_listing.described(root, "running")] == ["orders-0"]
 
 
 def test_a_description_prints_ms_and_none_as_kafkas_tool_does(root: Root) -> None:
-    _, running = transactions.rendered_description(transactions.described(root, "running"), "table").splitlines()
+    _, running = kafka_listing.rendered_description(kafka_listing.described(root, "running"), "table").splitlines()
     assert running.split()[:9] == ["2", "running", "7", "3", "Ongoing", "60000", "1795298400000", "100000", "orders-0"]
-    _, ended = transactions.rendered_description(transactions.described(root, "ended"), "table").splitlines()
+    _, ended = kafka_listing.rendered_description(kafka_listing.described(root, "ended"), "table").splitlines()
     assert ended.split()[4:8] == ["CompleteCommit", "60000", "1795298400000", "None"]
 
 
 def test_rows_of_several_clusters_name_theirs_and_one_can_be_chosen(root: Root) -> None:
-    both = transactions.described(root, "idle")
+    both = kafka_listing.described(root, "idle")
     assert [row["cluster"] for row in both] == ["c", "other"]
-    assert transactions.rendered_description(both, "table").startswith("Cluster ")
-    assert not transactions.rendered_description(transactions.described(root, "idle", "c"), "table").startswith("Clu")
+    assert kafka_listing.rendered_description(both, "table").startswith("Cluster ")
+    assert not kafka_listing.rendered_description(kafka_listing.described(root, "idle", "c"), "table").startswith("Clu")
 
 
 def test_a_cluster_that_is_not_there_is_an_error(root: Root) -> None:
     with pytest.raises(OptionError, match="--cluster: nowhere is not in the tables"):
-        transactions.states(root, "nowhere")
+        kafka_listing.states(root, "nowhere")
 
 
 def test_an_id_that_nobody_knows_is_an_error_that_says_where_to_look(root: Root) -> None:
     with pytest.raises(OptionError, match="no coordinator in the tables knows 'nobody': `txnlog list` has"):
-        transactions.described(root, "nobody")
+        kafka_listing.described(root, "nobody")
 
 
 def test_an_id_that_is_no_text_is_an_error_and_one_with_quotes_is_only_an_id(root: Root) -> None:
     with pytest.raises(OptionError, match=r"'\\udce9' is not UTF-8"):
-        transactions.described(root, "\udce9")
+        kafka_listing.described(root, "\udce9")
     with pytest.raises(OptionError, match="no coordinator"):
-        transactions.described(root, "' OR 'a' = 'a")
+        kafka_listing.described(root, "' OR 'a' = 'a")
 
 
 def test_a_hostile_id_is_one_plain_line_in_a_table_and_itself_in_json_and_csv(root: Root) -> None:
-    found = transactions.described(root, HOSTILE)
-    for table in (transactions.rendered_list(found, "table"), transactions.rendered_description(found, "table")):
+    found = kafka_listing.described(root, HOSTILE)
+    for table in (kafka_listing.rendered_list(found, "table"), kafka_listing.rendered_description(found, "table")):
         assert len(table.splitlines()) == 2
         assert all(line.isprintable() for line in table.splitlines())
-    assert ids(json.loads(transactions.rendered_list(found, "json"))) == [HOSTILE]
-    [row] = csv.DictReader(io.StringIO(transactions.rendered_description(found, "csv"), newline=""))
+    assert ids(json.loads(kafka_listing.rendered_list(found, "json"))) == [HOSTILE]
+    [row] = csv.DictReader(io.StringIO(kafka_listing.rendered_description(found, "csv"), newline=""))
     assert row["transactional_id"] == HOSTILE
 
 
 def test_json_and_csv_have_every_column_of_the_table_and_the_duration(root: Root) -> None:
-    found = transactions.described(root, "running")
-    [row] = json.loads(transactions.rendered_description(found, "json"))
-    header, line = csv.reader(io.StringIO(transactions.rendered_description(found, "csv"), newline=""))
+    found = kafka_listing.described(root, "running")
+    [row] = json.loads(kafka_listing.rendered_description(found, "json"))
+    header, line = csv.reader(io.StringIO(kafka_listing.rendered_description(found, "csv"), newline=""))
     assert list(row) == header
     assert row["topic_partitions"] == [{"topic": "orders", "partition": 0}]
     assert json.loads(line[header.index("topic_partitions")]) == row["topic_partitions"]
@@ -152,4 +152,4 @@ def test_json_and_csv_have_every_column_of_the_table_and_the_duration(root: Root
 
 def test_tables_of_an_older_txnlog_are_named(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="there is no table coordinator_states in it: run `txnlog detect` first"):
-        transactions.states(Root(str(tmp_path)))
+        kafka_listing.states(Root(str(tmp_path)))

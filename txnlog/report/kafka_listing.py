@@ -133,12 +133,12 @@ def topic_partitions(row: dict[str, Any]) -> str:
 
 _LIST = (
     Column("TransactionalId", "transactional_id", is_name=True),
-    Column("Coordinator", "broker", rank=2),
+    Column("Coordinator", "broker", dispensable=2),
     Column("ProducerId", "producer_id"),
     Column("TransactionState", "state", styles=STATE_STYLES),
-    Column("DurationMs", lambda row: _or_none(row["duration_ms"]), rank=1),
-    Column("LastUpdate", "last_update_timestamp", rank=3),
-    Column("AsOf", "as_of", rank=4),
+    Column("DurationMs", lambda row: _or_none(row["duration_ms"]), dispensable=1),
+    Column("LastUpdate", "last_update_timestamp", dispensable=3),
+    Column("AsOf", "as_of", dispensable=4),
 )
 _DESCRIPTION = (
     Column("CoordinatorId", "broker"),
@@ -150,9 +150,9 @@ _DESCRIPTION = (
     Column("CurrentTransactionStartTimeMs", lambda row: _or_none(epoch_ms(row["start_timestamp"]))),
     Column("TransactionDurationMs", lambda row: _or_none(row["duration_ms"])),
     Column("TopicPartitions", topic_partitions, is_name=True),
-    Column("CoordinatorPartition", "coordinator_partition", rank=2),
-    Column("CoordinatorEpoch", "coordinator_epoch", rank=3),
-    Column("LastUpdate", "last_update_timestamp", rank=1),
-    Column("AsOf", "as_of", rank=4),
-    Column("Certain", lambda row: "yes" if row["is_certain"] else "no", rank=5),
+    Column("CoordinatorPartition", "coordinator_partition", dispensable=2),
+    Column("CoordinatorEpoch", "coordinator_epoch", dispensable=3),
+    Column("LastUpdate", "last_update_timestamp", dispensable=1),
+    Column("AsOf", "as_of", dispensable=4),
+    Column("Certain", lambda row: "yes" if row["is_certain"] else "no", dispensable=5),
 )
