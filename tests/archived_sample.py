@@ -19,6 +19,7 @@ from txnlog.report.table_rows import rows
 from txnlog.tables.layout import OPEN_TRANSACTIONS, Root
 
 DUMPS = Path(__file__).parent / "archives"
+OF_SAMPLE = 'cluster = "archives"\n'
 # Cause and action by topic.
 Verdicts = dict[str, str]
 
@@ -34,12 +35,19 @@ def unproved(dump: Path) -> Verdicts:
     return dict.fromkeys(truth(dump), "HISTORY_COMPACTED UNDETERMINED")
 
 
-def listed(dump: Path, to: Path) -> Path:
-    """The same dump with what `find` would have printed of each broker's folder right before the copy."""
+def as_cluster(dump: Path, cluster: str, to: Path) -> Path:
+    """The same dump as one of another cluster."""
     shutil.copytree(dump, to)
-    for broker in (path.parent for path in to.rglob("replication-offset-checkpoint")):
-        listing(broker)
+    manifest = (to / "dump.toml").read_text()
+    assert manifest.startswith(OF_SAMPLE)
+    (to / "dump.toml").write_text(manifest.replace(OF_SAMPLE, f'cluster = "{cluster}"\n', 1))
     return to
+
+
+def list_files(dump: Path) -> None:
+    """Add what `find` would have printed of each broker's folder right before the copy."""
+    for broker in (path.parent for path in dump.rglob("replication-offset-checkpoint")):
+        listing(broker)
 
 
 def verdicts(spark: SparkSession, tables: Path, dump: Path, *archives: Path) -> Verdicts:
@@ -47,5 +55,10 @@ def verdicts(spark: SparkSession, tables: Path, dump: Path, *archives: Path) -> 
     for archive in archives:
         archive_dump(lambda _: spark, DetectOptions(str(archive), str(tables)), lambda _: None)
     run(spark, DetectOptions(str(dump), str(tables), padding=0))
+    return of_cluster(tables)
+
+
+def of_cluster(tables: Path, cluster: str | None = None) -> Verdicts:
+    """The verdicts in the tables on one cluster, or on the only one."""
     found = rows(Root(str(tables)), OPEN_TRANSACTIONS)
-    return {row["topic"]: f"{row['cause']} {row['action']}" for row in found}
+    return {row["topic"]: f"{row['cause']} {row['action']}" for row in found if cluster in (None, row["cluster"])}
