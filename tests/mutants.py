@@ -2,8 +2,8 @@
 
     python -m tests.mutants [--only WORDS]
 
-All of them take about forty minutes on two busy cores. It works on a copy of the tracked files, and never changes them.
-The tests' Spark starts in one JVM for all, as to start one takes long.
+All of them take about forty minutes on two busy cores. Two processes work on a copy of the tracked files each and never
+change these. Each starts one JVM for the Spark of all its tests, as to start one takes long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +31,7 @@ ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider")
 TEST_FAILED = 1
+PROCESSES = 2
 
 
 class Mutant(NamedTuple):
@@ -53,16 +56,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="WORDS", default="", help="only mutants whose words or file contain this")
     mutants, began = listed(parser.parse_args().only), time.monotonic()
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        survived = sum(pool.map(survivors, shares(mutants)))
+    print(f"{len(mutants)} mutants, {survived} survived, {(time.monotonic() - began) / 60:.0f} min")
+    return 1 if survived else 0
+
+
+def shares(mutants: list[Mutant]) -> list[list[Mutant]]:
+    """One share of the mutants for each process, about equal; those of a file of tests are in one."""
+    files: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        files.setdefault(mutant.test.partition("::")[0], []).append(mutant)
+    dealt: list[list[Mutant]] = [[] for _ in range(PROCESSES)]
+    for of_file in sorted(files.values(), key=len, reverse=True):
+        min(dealt, key=len).extend(of_file)
+    return list(filter(None, dealt))
+
+
+def survivors(mutants: list[Mutant]) -> int:
+    """How many of these no test kills. `SystemExit` where their tests do not pass as it is."""
     with tempfile.TemporaryDirectory(prefix="txnlog-mutants-") as folder, one_jvm() as variables:
         copy = Path(folder)
         copy_tracked_files(copy)
         unbroken = tested({mutant.test for mutant in mutants}, copy, variables)
         if unbroken.code != 0:
-            print(unbroken.printed, "the tests do not pass as it is: nothing can be said of mutants", sep="\n")
-            return 1
-        survivors = [mutant for mutant in mutants if not is_killed(mutant, copy, variables)]
-    print(f"{len(mutants)} mutants, {len(survivors)} survived, {(time.monotonic() - began) / 60:.0f} min")
-    return 1 if survivors else 0
+            raise SystemExit(f"{unbroken.printed}\nthe tests do not pass as it is: nothing can be said of mutants")
+        return sum(not is_killed(mutant, copy, variables) for mutant in mutants)
 
 
 def listed(only: str) -> list[Mutant]:
@@ -117,9 +136,8 @@ def is_killed(mutant: Mutant, copy: Path, variables: dict[str, str]) -> bool:
         path.write_text(sound, "utf-8")
     killed = outcome.code == TEST_FAILED and bool(outcome.failed)
     seconds = time.monotonic() - began
-    print(f"{'killed  ' if killed else 'SURVIVED'} {seconds:3.0f} s  {mutant.file}: {mutant.says}", flush=True)
-    for line in outcome.failed if killed else [outcome.printed]:
-        print(f"    {line}", flush=True)
+    said = f"{'killed  ' if killed else 'SURVIVED'} {seconds:3.0f} s  {mutant.file}: {mutant.says}"
+    print("\n    ".join([said, *(outcome.failed if killed else [outcome.printed])]), flush=True)
     return killed
 
 
