@@ -48,11 +48,11 @@ def current_states(history: DataFrame) -> DataFrame:
 
 
 def births(history: DataFrame) -> DataFrame:
-    """One row per (transactional id, producer id): the last record that gave it out, at `born_offset`.
+    """One row per (transactional id, producer id): the first record that gave it out, at `born_offset`.
 
-    Nothing of the producer id was written before.
+    Nothing of the producer id was written before. A request that is sent again may give it out once more.
     """
-    return summed(history.where(IS_BIRTH), (*ID, "producer_id"), "max(offset) AS born_offset")
+    return summed(history.where(IS_BIRTH), (*ID, "producer_id"), "min(offset) AS born_offset")
 
 
 # The partition of a transactional id's producer id.
@@ -89,7 +89,7 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         "max(offset) AS listed_offset",
         f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
         "max_by(struct(state, offset, file, position), offset) AS last_record",
-        "max(client_transaction_version) AS client_transaction_version",
+        "max_by(client_transaction_version, offset) AS client_transaction_version",
         "max(start_timestamp) AS start_timestamp",
     )
     # The previous one that has a Prepare* record.

@@ -20,7 +20,7 @@ UNKNOWN_PRODUCER_ID = -2
 IS_NOT_NEEDED = "bytes_skipped > 0 AND damaged_to IS NULL"
 # Something shows that the log reaches beyond the chosen copy.
 LACKS_END = (
-    "high_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
+    "highest_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset OR bytes_missing IS NOT NULL OR are_of_several_logs"
 )
 # The chosen copy begins where the broker's log did when it was copied: no segment below it is missing.
@@ -80,6 +80,7 @@ def ranked_copies(copies: DataFrame) -> DataFrame:
         "* EXCEPT (bytes_missing)",
         # Which copy is the leader's is not known: what any of them lacks may be missing in all.
         f"max(bytes_missing) OVER ({_OF_PARTITION}) AS bytes_missing",
+        f"max(high_watermark) OVER ({_OF_PARTITION}) AS highest_watermark",
         f"row_number() {_RANKED} AS rank",
         f"CAST(count(*) OVER ({_OF_PARTITION}) AS int) AS copies",
         f"size(collect_set(broker) OVER ({_OF_PARTITION})) AS brokers",

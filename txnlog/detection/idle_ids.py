@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, within_calendars
-from txnlog.detection.replicas import CONTENT, archived_within
+from txnlog.detection.replicas import CONTENT, OF_COPY, archived_within
 
 # The default of delete.retention.ms. An id gets its tombstone after transactional.id.expiration.ms, by default 7 days.
 _TOMBSTONES_STAY_MS = 86_400_000
@@ -21,11 +21,20 @@ _OF_ID = (*PLACE, "transactional_id")
 _LAST = f"max_by(struct(offset, coordinator_epoch, {CONTENT} AS content), offset) AS last"
 
 
-def idle_ids(records: DataFrame, states: DataFrame, coverage: DataFrame, archived: DataFrame) -> DataFrame:
+def idle_ids(
+    records: DataFrame,
+    states: DataFrame,
+    coverage: DataFrame,
+    archived: DataFrame,
+    copies: DataFrame,
+    others: DataFrame,
+) -> DataFrame:
     """Ids of which the records `states` of the dump have none after the last one that an earlier range has.
 
     `records` and `archived` are from `Archive.records` and `Archive.reaching`. `idle_from_offset` and `idle_from` (ms):
-    every record of the id from there on is in the range or in the dump; `last` is the one that both have.
+    every record of the id from there on is in the range or in the dump; `last` is the one that both have. No other raw
+    copy (`copies` and `others` are from `coordinator_copies` and `elsewhere`) that reaches beyond lacks it: the cleaner
+    of its broker would have taken it together with a tombstone that followed.
     """
     earlier = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
     of_earlier = records.join(earlier, [*PLACE, "topic_id"], "inner").where(
@@ -34,12 +43,20 @@ def idle_ids(records: DataFrame, states: DataFrame, coverage: DataFrame, archive
     by = (*_OF_ID, "topic_id", "from_offset", "written_from", "written_to")
     before = summed(of_earlier.transform(within_calendars), by, _LAST)
     listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_to")
-    return (
+    still_last = (
         before.join(summed(states, _OF_ID, _LAST), [*_OF_ID, "last"], "inner")
         .join(listed, [*PLACE], "inner")
         .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
         .selectExpr(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
     )
+    reaching = copies.where("NOT is_chosen AND NOT is_text").select(*PLACE, *OF_COPY, "log_end_offset")
+    lacking = (
+        still_last.selectExpr(*_OF_ID, "last.offset AS offset")
+        .join(reaching, [*PLACE], "inner")
+        .where("log_end_offset > offset")
+        .join(others, [*_OF_ID, *OF_COPY, "offset"], "left_anti")
+    )
+    return still_last.join(lacking, [*_OF_ID], "left_anti")
 
 
 def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataFrame:

@@ -84,7 +84,7 @@ REACHES_END = Proof(
     "dump the partition again, checkpoints first",
     Cause.COVERAGE_GAP,
     "concat('the copy ends at offset ', log_end_offset, ' but ', if(bytes_missing IS NULL, concat('the log reaches at"
-    " least ', greatest(high_watermark, snapshot_above_end, longest_log_end_offset, epochs_to)), concat('listing.tsv"
+    " least ', greatest(highest_watermark, snapshot_above_end, longest_log_end_offset, epochs_to)), concat('listing.tsv"
     " has ', bytes_missing, ' bytes more of the log')), ': dump it again, checkpoints first')",
 )
 NEWEST_FORM = Proof(

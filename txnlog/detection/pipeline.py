@@ -97,12 +97,15 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     readable, idle = states.where("problem IS NULL"), None
+    others = elsewhere(facts.transaction_states, of_coordinators.frame)
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
         readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived.frame))
         if archived.has_holes:
-            readable, idle = _across_holes(records, readable, covered.frame, archived.frame, settle)
-    others = elsewhere(facts.transaction_states, of_coordinators.frame)
+            idle = idle_ids(records, readable, covered.frame, archived.frame, of_coordinators.frame, others)
+            (across,) = settle(idle)
+            idle = across.frame
+            readable = readable.unionByName(idle_states(records, readable, idle))
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
@@ -139,14 +142,6 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         as_ofs=sorted({row["as_of"] for row in times.rows.to_pylist() if row["as_of"] is not None}),
         judged=found.rows,
     )
-
-
-def _across_holes(
-    records: DataFrame, states: DataFrame, coverage: DataFrame, archived: DataFrame, settle: Settle
-) -> tuple[DataFrame, DataFrame]:
-    """The records `states` with those of before a hole of the archive that are of idle ids, and these ids."""
-    (idle,) = settle(idle_ids(records, states, coverage, archived))
-    return states.unionByName(idle_states(records, states, idle.frame)), idle.frame
 
 
 def shown_whole(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None) -> Shown:

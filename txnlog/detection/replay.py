@@ -70,18 +70,20 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     """Add `last_end`: the producer id's last marker, or of one that went with the log's start what snapshots know.
 
     A snapshot's entry with nothing open and the epoch of a coordinator is of a marker below its offset: its epochs and
-    time. Which kind of marker it was it does not say.
+    time. Which kind of marker it was it does not say. Before 2.4.1 the time may be that of the producer's last batch
+    (KAFKA-9144): only a broker that writes topic ids, from 2.8 on, is certain to be newer. `kafka-dump-log` prints that
+    time up to 3.0.
     """
     ended = (
         snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
-        .join(copies, [*COPY], "left_semi")
+        .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
         .join(transactions.where("last_marker IS NULL").selectExpr(*KEY, "start_offset"), [*KEY], "inner")
         .where("snapshot_offset <= start_offset")
         .selectExpr(
             *(*KEY, "producer_epoch", "coordinator_epoch", "file", "position"),
             "snapshot_offset - 1 AS base_offset",
             "CAST(NULL AS string) AS marker_type",
-            f"{within_calendar('timestamp')} AS max_timestamp",
+            f"if(topic_id IS NOT NULL AND NOT is_text, {within_calendar('timestamp')}, NULL) AS max_timestamp",
         )
     )
     ends = summed(ended, KEY, f"max({_MARKER}) AS ended")

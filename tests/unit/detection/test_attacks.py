@@ -337,12 +337,12 @@ CASES = [
     attack(14, "a broker's time puts the data after the abort", "abort(0, of=8)@300 data(1)@301",
            f"{LISTED} prepare_abort@101 complete@101", "NEVER_ADDED ABORT"),
     attack(14, "the snapshot remembers a marker that is later than the commit, which went with the log's start",
-           "segment(10) epochs(10, 10) snapshot(10, ended)@200 data(10)@300", f"{COMMITTED} ongoing@199[orders-0]"
+           "segment(10) epochs(10, 10) topic(a) snapshot(10, ended)@200 data(10)@300", f"{COMMITTED} ongoing@199[orders-0]"
            " prepare_abort@200 complete@200", "LATE_WRITE_AFTER_END ABORT"),
     attack(14, "the snapshot remembers a marker of that time: of the commit or of an administrator",
            "segment(10) epochs(10, 10) snapshot(10, ended)@101 data(10)@300", COMMITTED, "SKEW UNDETERMINED"),
     attack(14, "the last marker that the snapshot remembers is older than the commit",
-           "segment(10) epochs(10, 10) snapshot(10, ended)@60 data(10)@100", COMMITTED, "MARKER_LOST_COMMIT KEEP"),
+           "segment(10) epochs(10, 10) topic(a) snapshot(10, ended)@60 data(10)@100", COMMITTED, "MARKER_LOST_COMMIT KEEP"),
     # 15: data that is certainly later than the commit.
     attack(15, "a recreated topic", "abort(0, of=8)@300 data(1)@301 abort(2, of=8)@302", COMMITTED, "NEVER_ADDED ABORT"),
     # 16: one marker from the future.
@@ -410,6 +410,21 @@ CASES = [
     attack(22, "a leader that died has records which the new one lacks", "data(0)@100 abort(1, of=8)@200",
            f"{LISTED} epochs(0, 2, last=6)", "CORRUPT_INPUT UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": f"{LISTED} prepare_abort@101 complete@101"}),
+    # 28: what is known of a marker, a copy or an id is not what it seems.
+    attack(28, "before 2.8 the snapshot may have its producer's time, which says nothing of when the marker was written",
+           "segment(10) epochs(10, 10) snapshot(10, ended)@200 data(10)@300", f"{COMMITTED} ongoing@199[orders-0]"
+           " prepare_abort@200 complete@200", "SKEW UNDETERMINED"),
+    attack(28, "a copy of the coordinator that is cut has a high watermark beyond the longest one", "abort(0, of=8)@60"
+           " data(1)@100 abort(2, of=8)@101", "empty@50 id(shop, of=99) empty@90", "CORRUPT_INPUT UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 high_watermark(9)"}),
+    attack(28, "a copy of the partition that is cut has a high watermark beyond the longest one", "abort(0, of=8)@60"
+           " data(1)@100 abort(2, of=8)@101", "empty@50", "COVERAGE_GAP UNDETERMINED",
+           logs={"orders-0@2": "abort(0, of=8)@60 high_watermark(9)"}),
+    attack(28, "a commit did not raise the epoch, though its client could", "data(0)@60 abort(1)@61 data(2)@100"
+           " abort(3, of=8)@110", "empty@50 ongoing(version=2)@99[orders-0] prepare_commit(version=1)@101 complete@101",
+           "MARKER_LOST_COMMIT KEEP"),
+    attack(28, "its producer id was given out twice, and what came in between is compacted away", "abort(0, of=8)@60"
+           " data(1)@100", "empty@50 skip(4) empty@150 cleaned_to(4)", "HISTORY_COMPACTED UNDETERMINED"),
 ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from txnlog.spark.schema import arrow_schema
 Row = dict[str, Any]
 COPIES = (
     "cluster string, broker string, log_dir string, topic string, partition int, as_of bigint, topic_id string,"
-    " log_end_offset bigint, high_watermark bigint, snapshot_above_end bigint, longest_log_end_offset bigint,"
+    " log_end_offset bigint, highest_watermark bigint, snapshot_above_end bigint, longest_log_end_offset bigint,"
     " epochs_to bigint, bytes_missing bigint, are_of_several_logs boolean, damaged_to bigint"
 )
 LOGS = 150

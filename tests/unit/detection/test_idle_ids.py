@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ REACHING = (
     "cluster string, coordinator_partition int, archived_topic_id string,"
     " earlier array<struct<from_offset: bigint, to_offset: bigint, written_from: bigint, written_to: bigint>>"
 )
+COPIES = "cluster string, coordinator_partition int, broker string, log_dir string, is_chosen boolean, is_text boolean, log_end_offset bigint"
 COVERAGE = "cluster string, coordinator_partition int, are_listed boolean, coordinator_copy_to bigint"
 # An earlier range, of offsets 10 to 19, whose last record is of ms 190.
 EARLIER = (10, 20, 100, 190)
@@ -41,6 +43,24 @@ def reaching(spark: SparkSession, *earlier: tuple[int, ...]) -> DataFrame:
 
 def coverage(spark: SparkSession, are_listed: bool = True, copied_to: int = 190 + DAY - 1) -> DataFrame:
     return spark.createDataFrame([("c", 0, are_listed, copied_to)], COVERAGE)
+
+
+def idle_in(
+    spark: SparkSession,
+    archived: DataFrame,
+    states: DataFrame,
+    earlier: Sequence[tuple[int, ...]] = (EARLIER,),
+    others: DataFrame | None = None,
+    other_end: int = 50,
+    **copied: Any,
+) -> DataFrame:
+    """The idle ids, where there is another copy that ends there if `others` are its records."""
+    copies = [("c", 0, "1", "d", True, False, 50)] + [("c", 0, "2", "d", False, False, other_end)] * (
+        others is not None
+    )
+    elsewhere = states.where("false") if others is None else others.selectExpr("* EXCEPT (broker)", "'2' AS broker")
+    found = spark.createDataFrame(copies, COPIES)
+    return idle_ids(archived, states, coverage(spark, **copied), reaching(spark, *earlier), found, elsewhere)
 
 
 ARCHIVED = [("idle", 11, "Ongoing", 0), ("idle", 12, "PrepareCommit", 0), ("idle", 14, "CompleteCommit", 0)]
@@ -66,7 +86,7 @@ def test_84_an_id_is_idle_if_its_last_record_is_the_last_one_still(
 ) -> None:
     archived = records(spark, *ARCHIVED, topic_id="t")
     states = records(spark, *now, ("other", 45, "Empty", 0))
-    found = idle_ids(archived, states, coverage(spark, **copied), reaching(spark, EARLIER)).collect()
+    found = idle_in(spark, archived, states, **copied).collect()
     assert [(row["transactional_id"], row["idle_from_offset"], row["idle_from"]) for row in found] == [
         ("idle", 10, 100)
     ] * is_idle
@@ -84,14 +104,31 @@ def test_records_of_no_earlier_range_of_the_log_say_nothing(
     spark: SparkSession, topic_id: str, earlier: list[tuple[int, ...]]
 ) -> None:
     archived = records(spark, *ARCHIVED, topic_id=topic_id)
-    assert not idle_ids(archived, records(spark, LAST), coverage(spark), reaching(spark, *earlier)).count()
+    assert not idle_in(spark, archived, records(spark, LAST), earlier).count()
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "end", "is_idle"),
+    [
+        pytest.param([LAST], 50, True, id="another copy has its last record, too"),
+        pytest.param([], 50, False, id="another copy that reaches beyond has none of it: a tombstone took it there"),
+        pytest.param([ARCHIVED[0]], 50, False, id="another copy that reaches beyond has an earlier one only"),
+        pytest.param([], 14, True, id="another copy ends before"),
+    ],
+)
+def test_84_no_other_copy_that_reaches_beyond_lacks_its_last_record(
+    spark: SparkSession, elsewhere: list[tuple[str, int, str, int]], end: int, is_idle: bool
+) -> None:
+    archived = records(spark, *ARCHIVED, topic_id="t")
+    others = records(spark, *elsewhere, ("other", 9, "Empty", 0))
+    assert idle_in(spark, archived, records(spark, LAST), others=others, other_end=end).count() == is_idle
 
 
 def test_the_archive_adds_what_the_dump_has_not_and_of_idle_ids_alone(spark: SparkSession) -> None:
     busy = [("busy", 13, "Ongoing", 0), ("busy", 16, "CompleteCommit", 0), ("idle", 8, "Ongoing", 0)]
     archived = records(spark, *ARCHIVED, *busy, topic_id="t")
     states = records(spark, ARCHIVED[0], LAST, ("busy", 45, "Empty", 0))
-    idle = idle_ids(archived, states, coverage(spark), reaching(spark, EARLIER))
+    idle = idle_in(spark, archived, states)
     added = idle_states(archived, states, idle)
     assert sorted(added.columns) == sorted(states.columns)
     assert [(row["offset"], row["broker"]) for row in added.collect()] == [(12, "(archive)")]
