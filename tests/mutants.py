@@ -2,8 +2,8 @@
 
     python -m tests.mutants [--only WORDS]
 
-All of them take about forty minutes on two busy cores. Two processes work on a copy of the tracked files each and never
-change these. Each starts one JVM for the Spark of all its tests, as to start one takes long.
+All of them take about forty minutes on two busy cores. Two processes each break a copy of the tracked files; the files
+themselves are never changed. Each starts one JVM for the Spark of all its tests, as to start one takes long.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def survivors(mutants: list[Mutant]) -> int:
         copy_tracked_files(copy)
         unbroken = tested({mutant.test for mutant in mutants}, copy, variables)
         if unbroken.code != 0:
-            raise SystemExit(f"{unbroken.printed}\nthe tests do not pass as it is: nothing can be said of mutants")
+            # The other process may take long: it is said at once.
+            print(unbroken.printed, flush=True)
+            raise SystemExit("the tests do not pass as it is: nothing can be said of mutants")
         return sum(not is_killed(mutant, copy, variables) for mutant in mutants)
 
 

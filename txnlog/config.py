@@ -43,7 +43,7 @@ class DetectOptions:
     clock_skew: int = Thresholds().clock_skew_ms
     coordinator_partitions: int | None = None
     topic_partition: str | None = None
-    accept_compacted_history: bool = False
+    accept_compacted_history: bool = Thresholds().accept_compacted_history
     full: bool = False
     bootstrap_server: str | None = None
     command_config: str | None = None

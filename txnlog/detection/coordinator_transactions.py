@@ -48,11 +48,13 @@ def current_states(history: DataFrame) -> DataFrame:
 
 
 def births(history: DataFrame) -> DataFrame:
-    """One row per (transactional id, producer id): the first record that gave it out, at `born_offset`.
+    """One row per (transactional id, producer id) of which the first record is the one that gave it out, `born_offset`.
 
-    Nothing of the producer id was written before. A request that is sent again may give it out once more.
+    Nothing of the producer id was written before. A request that is sent again may give it out once more (KIP-360).
     """
-    return summed(history.where(IS_BIRTH), (*ID, "producer_id"), "min(offset) AS born_offset")
+    first = "min(offset) FILTER (WHERE {}) AS {}".format
+    found = summed(history, (*ID, "producer_id"), first(IS_BIRTH, "born_offset"), first("true", "first_offset"))
+    return found.where("born_offset = first_offset").drop("first_offset")
 
 
 # The partition of a transactional id's producer id.

@@ -4,7 +4,8 @@ The cleaner takes a record of an id only where a later one of it follows (`LogCl
 earlier range has of an id is its last one in the log still, there was none in between. This needs a listing, as a copy
 that is made while the cleaner swaps segments may lack the later record and have the earlier one
 (`UnifiedLog.replaceSegments`). And it needs that less than a day has passed: a broker that was away while a tombstone
-came and went keeps what that had removed (delete.retention.ms).
+came and went keeps what that had removed (delete.retention.ms). No other copy may have forgotten the record, or have a
+later one.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def idle_ids(
     """Ids of which the records `states` of the dump have none after the last one that an earlier range has.
 
     `records` and `archived` are from `Archive.records` and `Archive.reaching`. `idle_from_offset` and `idle_from` (ms):
-    every record of the id from there on is in the range or in the dump; `last` is the one that both have. No other raw
-    copy (`copies` and `others` are from `coordinator_copies` and `elsewhere`) that reaches beyond lacks it: the cleaner
-    of its broker would have taken it together with a tombstone that followed.
+    every record of the id from there on is in the range or in the dump; `last` is the one that both have. In each other
+    raw copy that reaches beyond it (`copies` and `others` are from `coordinator_copies` and `elsewhere`) it is the last
+    one, too: a cleaner takes it with the tombstone that followed.
     """
     earlier = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
     of_earlier = records.join(earlier, [*PLACE, "topic_id"], "inner").where(
@@ -49,12 +50,12 @@ def idle_ids(
         .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
         .selectExpr(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
     )
-    reaching = copies.where("NOT is_chosen AND NOT is_text").select(*PLACE, *OF_COPY, "log_end_offset")
+    beyond = copies.where("NOT is_chosen AND NOT is_text").select(*PLACE, *OF_COPY, "log_end_offset")
     lacking = (
         still_last.selectExpr(*_OF_ID, "last.offset AS offset")
-        .join(reaching, [*PLACE], "inner")
+        .join(beyond, [*PLACE], "inner")
         .where("log_end_offset > offset")
-        .join(others, [*_OF_ID, *OF_COPY, "offset"], "left_anti")
+        .join(summed(others, (*_OF_ID, *OF_COPY), "max(offset) AS offset"), [*_OF_ID, *OF_COPY, "offset"], "left_anti")
     )
     return still_last.join(lacking, [*_OF_ID], "left_anti")
 

@@ -102,8 +102,9 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         records = facts.archive.records(opened.frame, readable)
         readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived.frame))
         if archived.has_holes:
-            idle = idle_ids(records, readable, covered.frame, archived.frame, of_coordinators.frame, others)
-            (across,) = settle(idle)
+            (across,) = settle(
+                idle_ids(records, readable, covered.frame, archived.frame, of_coordinators.frame, others)
+            )
             idle = across.frame
             readable = readable.unionByName(idle_states(records, readable, idle))
     coverage, placed, places = settle(

@@ -148,7 +148,7 @@ def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) 
 
 
 def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:
-    """Those of some archived records that lie in the stretches of their `by`; as `recorded_states`.
+    """Those of some archived records that lie in the stretch with the same `by` and topic id; as `recorded_states`.
 
     `stretches` have columns `by` and `topic_id`, and from which offset to which (excluded): `from_offset`, `to_offset`.
     """

@@ -43,7 +43,7 @@ LABELS = {
 }
 NUMBERS = (*LABELS, "max_timestamp", "delete_horizon_ms", "coordinator_epoch")
 FLAGS = ("crc_valid", "is_transactional", "is_control", "is_log_append_time")
-# The word that begins each control record but a marker; the last one, those that have no word of their own.
+# The word that begins a control record that is no marker. `controlType` begins those without a word of their own.
 CONTROL_TYPES = {
     b"LeaderChange": ControlType.LEADER_CHANGE.name,
     b"SnapshotHeader": ControlType.SNAPSHOT_HEADER.name,

@@ -62,9 +62,9 @@ class BlockedPartition(NamedTuple):
 class Contents:
     """Rows of the tables, with the columns of docs/tables.md and instants in UTC.
 
-    `runs` are rows of the table, one a cluster and as-of, the oldest first. `transactions` are the open ones of the
-    latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest run
-    that are not as they should be, `coordinators` all segments of `__transaction_state`, `states` those of the ids
+    `runs` are rows of the table `runs`, one for each cluster and as-of, the oldest first. `transactions` are the open
+    ones of the latest run of each cluster, `previous` those of the run before it. `files` are those files of the latest
+    run that are not as they should be, `coordinators` all segments of `__transaction_state`, `states` those of the ids
     whose transaction is under way. `groups` are rows of `blocked_groups`, the most offsets that wait first.
     """
 

@@ -56,10 +56,6 @@ def latest_transactions(root: Root, runs: list[dict[str, Any]], where: str = "tr
     return sorted(found, key=lambda row: (row["cluster"], *rank(row)))
 
 
-def _minutes(ms: int | None) -> int | None:
-    return None if ms is None else ms // 60_000
-
-
 def rendered(found: list[dict[str, Any]], form: str, width: int | None = None, tables: str = "") -> str:
     """The rows as `table`, `json` or `csv`; a table fits the `width` of a terminal and ends with `tables`."""
     if form == "json":

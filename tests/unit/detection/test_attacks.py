@@ -423,8 +423,9 @@ CASES = [
     attack(28, "a commit did not raise the epoch, though its client could", "data(0)@60 abort(1)@61 data(2)@100"
            " abort(3, of=8)@110", "empty@50 ongoing(version=2)@99[orders-0] prepare_commit(version=1)@101 complete@101",
            "MARKER_LOST_COMMIT KEEP"),
-    attack(28, "its producer id was given out twice, and what came in between is compacted away", "abort(0, of=8)@60"
-           " data(1)@100", "empty@50 skip(4) empty@150 cleaned_to(4)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(28, "its producer id was given out twice, and what came before the second time is compacted away",
+           "abort(0, of=8)@60 data(1)@100 abort(2, of=8)@200", "skip(3) complete_commit@101 empty@150 cleaned_to(3)",
+           "HISTORY_COMPACTED UNDETERMINED"),
 ]  # fmt: skip
 
 

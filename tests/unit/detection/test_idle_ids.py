@@ -112,6 +112,7 @@ def test_records_of_no_earlier_range_of_the_log_say_nothing(
     [
         pytest.param([LAST], 50, True, id="another copy has its last record, too"),
         pytest.param([], 50, False, id="another copy that reaches beyond has none of it: a tombstone took it there"),
+        pytest.param([LAST, ("idle", 44, "Empty", 0)], 50, False, id="another copy has a later one"),
         pytest.param([ARCHIVED[0]], 50, False, id="another copy that reaches beyond has an earlier one only"),
         pytest.param([], 14, True, id="another copy ends before"),
     ],

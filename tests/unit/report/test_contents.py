@@ -1,4 +1,4 @@
-"""What the report takes from the tables: the latest night of each cluster, in the order of what to do first."""
+"""What the report takes from the tables: the latest run of each cluster, in the order of what to do first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from txnlog.report.advice import ADVICE, COSTS
 BEFORE = NIGHT - timedelta(days=1)
 
 
-def test_only_the_latest_night_of_each_cluster_counts(tmp_path: Path) -> None:
+def test_only_the_latest_run_of_each_cluster_counts(tmp_path: Path) -> None:
     old = [transaction("old", as_of=BEFORE), transaction("other", as_of=BEFORE, cluster="b")]
     runs = [night(BEFORE), night(), night(BEFORE, cluster="b")]
     found = contents.of_tables(written(tmp_path, [*old, transaction("new")], runs))
@@ -53,7 +53,7 @@ def test_of_a_partition_the_first_late_transaction_counts_and_young_ones_are_sho
     assert found.first["cause"] == "ID_EXPIRED"
 
 
-def test_nights_compare_by_what_came_and_what_went(tmp_path: Path) -> None:
+def test_runs_compare_by_what_came_and_what_went(tmp_path: Path) -> None:
     rows = [
         transaction("stays", as_of=BEFORE),
         transaction("goes", as_of=BEFORE),
