@@ -35,13 +35,12 @@ def unproved(dump: Path) -> Verdicts:
     return dict.fromkeys(truth(dump), "HISTORY_COMPACTED UNDETERMINED")
 
 
-def as_cluster(dump: Path, cluster: str, to: Path) -> Path:
-    """The same dump as one of another cluster."""
+def as_cluster(dump: Path, cluster: str, to: Path) -> None:
+    """Copy a dump as one of another cluster."""
     shutil.copytree(dump, to)
     manifest = (to / "dump.toml").read_text()
     assert manifest.startswith(OF_SAMPLE)
     (to / "dump.toml").write_text(manifest.replace(OF_SAMPLE, f'cluster = "{cluster}"\n', 1))
-    return to
 
 
 def list_files(dump: Path) -> None:

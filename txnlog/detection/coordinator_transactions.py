@@ -52,9 +52,9 @@ def births(history: DataFrame) -> DataFrame:
 
     Nothing of the producer id was written before. A request that is sent again may give it out once more (KIP-360).
     """
-    first = "min(offset) FILTER (WHERE {}) AS {}".format
-    found = summed(history, (*ID, "producer_id"), first(IS_BIRTH, "born_offset"), first("true", "first_offset"))
-    return found.where("born_offset = first_offset").drop("first_offset")
+    aggregates = "min(offset) AS born_offset", f"min_by({IS_BIRTH}, offset) AS is_birth"
+    first = summed(history, (*ID, "producer_id"), *aggregates)
+    return first.where("is_birth").drop("is_birth")
 
 
 # The partition of a transactional id's producer id.
