@@ -140,7 +140,7 @@ def test_a_verdict_rests_on_what_is_whole(judged: Judged, name: str, want: dict[
 
 
 def test_what_the_archive_had_before_the_copy_was_made_is_missing_in_it(judged: Judged) -> None:
-    assert judged.verdicts("staler than the archive")[LOST] == "CORRUPT_INPUT UNDETERMINED"
+    assert judged.verdicts("staler than the archive")[LOST] == "COVERAGE_GAP UNDETERMINED"
 
 
 def test_one_range_grows_by_dumps_that_overlap_and_each_of_its_records_is_there(judged: Judged) -> None:

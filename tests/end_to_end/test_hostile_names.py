@@ -296,7 +296,7 @@ def test_a_link_in_the_place_of_a_partition_leaves_no_abort(written: Written) ->
     assert {row["cluster"]: (row["cause"], row["action"]) for row in found if row["cluster"] in LINKED} == {
         "plain": ("NEVER_ADDED", "ABORT"),
         "partition": ("COVERAGE_GAP", "UNDETERMINED"),
-        "coordinator": ("CORRUPT_INPUT", "UNDETERMINED"),
+        "coordinator": ("COVERAGE_GAP", "UNDETERMINED"),
         "only coordinator": ("COVERAGE_GAP", "UNDETERMINED"),
     }
     candidates = {row["cluster"] for row in rows(written.root, ABORT_CANDIDATES)}

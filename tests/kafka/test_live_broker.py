@@ -109,7 +109,7 @@ def test_brokers_that_ask_for_a_login_are_said_to_end_the_connection(
     trusted = {"ssl.ca.location": str(guarded.certificate)} if protocol else {}
     with pytest.raises(ClusterError) as raised:
         LiveCluster(guarded.bootstrap, protocol | trusted, 4).cluster_id()
-    assert any(said in str(raised.value) for said in ("security.protocol", "the brokers end the connection"))
+    assert "SASL" in str(raised.value), raised.value
 
 
 TOPIC = "come-and-go"

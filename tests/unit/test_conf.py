@@ -121,7 +121,9 @@ def test_the_wheel_has_the_entry_point_and_it_fails_where_the_command_does(
 
 def test_the_environment_has_a_wheel_where_the_build_puts_it(bundle: dict[str, Any], job: Job) -> None:
     (environment,) = job.as_dict()["environments"]
-    (wheel,) = environment["spec"]["dependencies"]
+    wheel, jinja2 = environment["spec"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert jinja2 in project["optional-dependencies"]["report"]
     built = (BUNDLE / bundle["artifacts"]["txnlog"]["path"]).resolve()
     assert (BUNDLE / "resources" / wheel).resolve() == built / "dist" / "*.whl"
     assert built == ROOT
@@ -147,6 +149,45 @@ def test_the_script_for_cron_ends_with_the_exit_code_and_says_what_it_means(tmp_
     first, last = done.stderr.splitlines()
     assert "tables is missing" in first
     assert last.startswith("txnlog: wrong options, or a dump that cannot be read")
+
+
+def stand_in(folder: Path, name: str, script: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def whole_night(folder: Path, copy: str, failing: str = "none") -> tuple[int, list[str]]:
+    """The exit code of a night, and what it called; `copy` is the script that copies."""
+    calls = folder / "calls"
+    stand_in(folder, "txnlog", f'echo "$*" >>{calls}\n[[ $1 != {failing} ]] || exit 5')
+    done = subprocess.run(
+        [SCHEDULERS / "nightly.sh", "n.toml", "m.prom"],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "LOCKS": str(folder), "COPY": str(stand_in(folder, "copy.sh", copy)),
+             "BOOTSTRAP_SERVER": "kafka-1:9092", "COMMAND_CONFIG": "client.properties"},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    return done.returncode, calls.read_text().splitlines() if calls.exists() else []
+
+
+def test_a_whole_night_copies_judges_verifies_and_writes_the_metrics_again(tmp_path: Path) -> None:
+    detect, verify, metrics = (
+        "detect --config n.toml --metrics m.prom",
+        "verify --bootstrap-server kafka-1:9092 --command-config client.properties",
+        "metrics --output m.prom",
+    )
+    assert whole_night(tmp_path, f"echo copied >>{tmp_path}/calls") == (0, ["copied", detect, verify, metrics])
+    for command in (verify, metrics):
+        parser().parse_args([*shlex.split(command), "--tables", "/data/txnlog"])
+
+
+@pytest.mark.parametrize(
+    ("copy", "failing", "want"), [("exit 3", "none", (74, 0)), ("", "detect", (5, 1)), ("", "verify", (5, 2))]
+)
+def test_what_fails_ends_a_night(tmp_path: Path, copy: str, failing: str, want: tuple[int, int]) -> None:
+    code, calls = whole_night(tmp_path, copy, failing)
+    assert (code, len(calls)) == want
 
 
 def test_a_night_is_skipped_and_said_while_the_one_before_is_going_on(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
+from txnlog.report.latest_run import LATEST_LAST
 from txnlog.report.output import counted
 from txnlog.report.selection import Selection
 from txnlog.report.table_rows import check_cluster, only_cluster, rows
@@ -73,7 +74,7 @@ def _run(parsed: argparse.Namespace) -> None:
     within = None if parsed.unverified else duration_ms("--verified-within", parsed.verified_within or WITHIN)
     candidates, older = abort_candidates.offered(root)
     seen = verifications(root)
-    runs = rows(root, RUNS, order="finished_at")
+    runs = rows(root, RUNS, order=LATEST_LAST)
     cluster = _cluster(parsed, [*runs, *candidates])
     wanted = Selection(cluster, parsed.topic)
     candidates = wanted.of(candidates)

@@ -17,6 +17,7 @@ from txnlog.config import DetectOptions
 from txnlog.dump.opener import dump_root
 from txnlog.errors import OptionError
 from txnlog.report.coordinator_history import histories, summary
+from txnlog.report.latest_run import LATEST_LAST
 from txnlog.report.output import counted, printable
 from txnlog.report.table_rows import rows_if_there
 from txnlog.tables.layout import RUNS, URI, Root
@@ -34,7 +35,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cluster", metavar="NAME", help="name of the cluster; default: as detect calls it, or the cluster's id"
     )
     parser.add_argument("--as-of", metavar="TIME", help="when the dump was taken: ISO 8601 with a time zone")
-    add_bootstrap_server(parser, is_required=False)
+    add_bootstrap_server(parser, is_required=False, bounds="each answer")
 
 
 def _run(parsed: argparse.Namespace) -> None:
@@ -75,7 +76,7 @@ def _of_cluster(parsed: argparse.Namespace, options: DetectOptions) -> dict[str,
 
 def _name_of(root: Root, cluster_id: str) -> str:
     """What earlier dumps of the cluster are called, else its id."""
-    runs = rows_if_there(root, RUNS, order="finished_at")
+    runs = rows_if_there(root, RUNS, order=LATEST_LAST)
     return next((row["cluster"] for row in reversed(runs) if row["cluster_id"] == cluster_id), cluster_id)
 
 

@@ -117,8 +117,10 @@ def add_loudness(parser: argparse.ArgumentParser, default: object = argparse.SUP
     )
 
 
-def add_bootstrap_server(parser: argparse.ArgumentParser, is_required: bool = True) -> None:
-    """The arguments of every command that asks a running cluster."""
+def add_bootstrap_server(
+    parser: argparse.ArgumentParser, is_required: bool = True, bounds: str = "all answers together"
+) -> None:
+    """The arguments of every command that asks a running cluster; `bounds` is what its timeout is for."""
     parser.add_argument(
         "--bootstrap-server",
         required=is_required,
@@ -131,9 +133,7 @@ def add_bootstrap_server(parser: argparse.ArgumentParser, is_required: bool = Tr
         metavar="FILE",
         help="client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
     )
-    parser.add_argument(
-        "--timeout", default="30s", metavar="DURATION", help="how long all answers may take together (30s)"
-    )
+    parser.add_argument("--timeout", default="30s", metavar="DURATION", help=f"how long {bounds} may take (30s)")
 
 
 def bootstrap_and_timeout(parsed: argparse.Namespace) -> tuple[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 
 from txnlog.commands.command import (
     FORMS,
@@ -18,6 +19,7 @@ from txnlog.commands.command import (
 from txnlog.commands.terminal import width
 from txnlog.report import abort_candidates
 from txnlog.report.fitted import Column
+from txnlog.report.latest_run import LATEST_LAST
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
 from txnlog.report.selection import Selection
 from txnlog.report.table_rows import check_cluster, rows
@@ -52,7 +54,7 @@ def _run(parsed: argparse.Namespace) -> None:
     root = tables_root(parsed.tables)
     bootstrap, timeout_s = bootstrap_and_timeout(parsed)
     candidates = abort_candidates.open_candidates(root)
-    runs = rows(root, RUNS, order="finished_at")
+    runs = rows(root, RUNS, order=LATEST_LAST)
     check_cluster(parsed.cluster, runs)
     from txnlog.live.client_properties import client_settings
     from txnlog.live.cluster import LiveCluster
@@ -65,6 +67,13 @@ def _run(parsed: argparse.Namespace) -> None:
     if found:
         append(root, VERIFICATIONS, found)
     sys.stdout.write(_rendered([row._asdict() for row in found], parsed.format))
+    if found and parsed.format == "table":
+        statuses = Counter(row.status for row in found)
+        counts = ", ".join(f"{number} {status}" for status, number in sorted(statuses.items()))
+        print(
+            f"{counts}. Next: txnlog abort-list --tables {abort_candidates.word(root.text)}"
+            f" --cluster {abort_candidates.word(found[0].cluster)}"
+        )
     others = len(candidates) - len(chosen)
     if others or not found:
         print(_remark(len(found), others, live_id), file=sys.stderr)

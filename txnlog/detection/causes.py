@@ -213,8 +213,8 @@ class Cause(enum.StrEnum):
     COVERAGE_GAP = (
         "COVERAGE_GAP",
         Action.UNDETERMINED,
-        "A segment, the log's end, or a partition of __transaction_state is missing.",
-        ("The dump lacks what would decide: a segment, the log's end, or a partition of __transaction_state."),
+        "A segment, the log's end, or a partition of __transaction_state is missing, or files are of different times.",
+        "The dump lacks what would decide: a segment, the log's end, a coordinator. Or its files differ in age.",
         (f"{_NEXT_DUMP} Dump what the reason names."),
     )
     HISTORY_COMPACTED = (

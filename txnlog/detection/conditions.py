@@ -50,7 +50,8 @@ CONDITIONS: dict[str, str] = {
     "tail_may_end_it": f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})",
     "is_ambiguous_id": "owners > 1",
     "is_known": "transactional_id IS NOT NULL",
-    "coordinator_is_damaged": "is_known AND NOT coalesce(coalesce(current.offset, certain_from_offset)"
+    "coordinator_is_damaged": "is_known AND coalesce(current.offset, 0) < damaged_to_offset",
+    "coordinator_lacks_records": "is_known AND NOT coalesce(coalesce(current.offset, certain_from_offset)"
     " >= certain_from_offset, false)",
     # A copy that is made while the cleaner swaps segments may lack one (`UnifiedLog.replaceSegments`), which leaves a
     # gap like those of the cleaner. Another copy that reaches beyond it has what lay there.

@@ -9,6 +9,7 @@ from txnlog.detection.coordinator_records import PLACE, WRITTEN
 from txnlog.detection.copies import IS_COORDINATOR, LACKS_END
 from txnlog.keys import LOG_DIR
 
+LARGEST = (1 << 63) - 1
 # Something says that the copy lacks the end of its log, or nothing says where that is.
 _END_IS_MISSING = (
     f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
@@ -27,6 +28,7 @@ def coordinator_coverage(
     and the start is of the first epoch.
     `copied_whole_from_offset` and `copied_whole_from`: the same without what earlier dumps showed.
     `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
+    `damaged_to_offset`: damage may hide records up to there; 0 where there is none.
     `gapless_from_offset`: no offset is missing from there on. `are_listed`: a listing shows that no segment is missing
     below. `others_reach`: another copy has records from there on. `earliest_record` (ms): when the first one that is
     left was written.
@@ -41,6 +43,8 @@ def coordinator_coverage(
         "if(has_end AND NOT copies_disagree, copied_from, NULL) AS copied_whole_from_offset",
         "if(has_end, greatest(first_base_offset, damaged_to, broken + 1, unexplained_gap), NULL)"
         " AS certain_from_offset",
+        f"if(damaged_to > log_end_offset OR is_text AND NOT has_end, {LARGEST}, greatest(damaged_to, broken + 1, 0))"
+        " AS damaged_to_offset",
         "history_from AS gapless_from_offset",
         "are_listed",
         "others_reach",

@@ -108,6 +108,7 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         "sum(unexplained_commits) AS all_unexplained_commits",
         # A gap that no cleaner explains may hide the record that names the producer id.
         "count_if(certain_from_offset IS NULL OR certain_from_offset > 0) = 0 AS all_coordinators_certain",
+        "count_if(damaged_to_offset > 0) = 0 AS all_coordinators_undamaged",
         "bool_and(coalesce(gapless_from_offset = 0 OR are_listed OR others_reach, false)) AS no_record_can_be_missing",
     )
     everything = "transform(sequence(0, partition_count - 1), each -> int(each))"

@@ -14,20 +14,30 @@ ONE_OWNER = Proof(
     Cause.AMBIGUOUS_PRODUCER_ID,
     "concat('several transactional ids claim the producer id: ', array_join(transactional_ids, ', '))",
 )
-COORDINATOR_IS_CERTAIN = Proof(
-    "coordinator_is_certain",
+COORDINATOR_NOT_DAMAGED = Proof(
+    "coordinator_is_not_damaged",
     "NOT coordinator_is_damaged",
-    "The copy of the id's coordinator partition reaches its high watermark, nothing in it can hide a later record, and"
-    " no other copy is of a topic that was deleted and made again.",
-    "`TransactionStateManager`, replication-offset-checkpoint",
-    "copy the partition of __transaction_state and replication-offset-checkpoint again",
+    "No damage in the copy of the id's coordinator partition can hide a record after the id's last one, and"
+    " kafka-dump-log output of it is not cut short.",
+    "`DefaultRecordBatch` (CRC-32C), `TransactionLog`",
+    "copy the partition of __transaction_state again",
     Cause.CORRUPT_INPUT,
     "if(coordinator_is_text, concat('the kafka-dump-log output of __transaction_state-', coordinator_partition, ' is"
     " cut short, damaged or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files"
     " __transaction_state-',"
-    " coordinator_partition, '/*.log'), concat('the copy of __transaction_state-', coordinator_partition,"
-    " ' is damaged, lacks its end, has no replication-offset-checkpoint that proves its end, or another copy has a"
-    " different topic id'))",
+    " coordinator_partition, '/*.log'), concat('damage in the copy of __transaction_state-', coordinator_partition,"
+    " ' may hide a later record of this id: copy it again'))",
+)
+COORDINATOR_IS_CERTAIN = Proof(
+    "coordinator_is_certain",
+    "NOT coordinator_lacks_records",
+    "The copy of the id's coordinator partition reaches its high watermark, no segment is missing after the id's last"
+    " record, and no other copy is of a topic that was deleted and made again.",
+    "`TransactionStateManager`, replication-offset-checkpoint",
+    "copy the partition of __transaction_state and replication-offset-checkpoint again",
+    Cause.COVERAGE_GAP,
+    "concat('the copy of __transaction_state-', coordinator_partition, ' lacks its end or a segment, has no"
+    " replication-offset-checkpoint that proves its end, or another copy has a different topic id')",
 )
 COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
@@ -53,15 +63,24 @@ ALL_COORDINATORS = Proof(
     " concat('no coordinator in the dump knows the producer id, but partitions of __transaction_state are missing: ',"
     " array_join(slice(missing_coordinators, 1, 10), ', '), if(size(missing_coordinators) > 10, ', ...', '')))",
 )
+NO_COORDINATOR_DAMAGED = Proof(
+    "no_coordinator_is_damaged",
+    "is_known OR all_coordinators_undamaged",
+    "The producer id has an owner, or no copy of __transaction_state is damaged.",
+    "`DefaultRecordBatch` (CRC-32C), `TransactionLog`",
+    "copy __transaction_state again",
+    Cause.CORRUPT_INPUT,
+    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged'",
+)
 COORDINATORS_ARE_CERTAIN = Proof(
     "all_coordinators_are_certain",
     "is_known OR all_coordinators_certain",
-    "The producer id has an owner, or every copy of __transaction_state reaches its log end undamaged.",
+    "The producer id has an owner, or every copy of __transaction_state reaches its log end and lacks no segment.",
     "`TransactionStateManager`",
     "copy __transaction_state again",
-    Cause.CORRUPT_INPUT,
-    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state is damaged, lacks records, or"
-    " has no replication-offset-checkpoint'",
+    Cause.COVERAGE_GAP,
+    "'no coordinator in the dump knows the producer id, but a copy of __transaction_state lacks records, or has no"
+    " replication-offset-checkpoint'",
 )
 NOT_OWNED = Proof(
     "no_coordinator_will_end_it",
@@ -122,8 +141,11 @@ HISTORY_IS_WHOLE = Proof(
     "compaction of __transaction_state (`LogCleaner`)",
     "keep what coordinators say (txnlog archive); raise min.compaction.lag.ms of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
-    " have been committed and its marker lost'",
+    "concat('records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
+    " have been committed and its marker lost',"
+    " if(coalesce(current.state IN ('PrepareCommit', 'CompleteCommit'), false),"
+    " concat(', perhaps as the transaction that its coordinator committed at ', iso_current_update), ''),"
+    " '. txnlog archive keeps such records from now on, and min.compaction.lag.ms delays their compaction')",
 )
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",

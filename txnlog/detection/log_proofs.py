@@ -34,7 +34,7 @@ AGREES_WITH_SNAPSHOT = Proof(
     "The producer snapshot and the log show the same open transaction.",
     "`ProducerStateManager`",
     "dump the partition again",
-    Cause.CORRUPT_INPUT,
+    Cause.COVERAGE_GAP,
     "concat('the producer snapshot at offset ', snapshot_offset, ' and the log disagree about this producer id')",
 )
 NOT_IN_ABORTED_INDEX = Proof(
@@ -43,7 +43,7 @@ NOT_IN_ABORTED_INDEX = Proof(
     "The transaction index does not list the transaction as aborted.",
     "`AbortedTxn`",
     "dump the partition again",
-    Cause.CORRUPT_INPUT,
+    Cause.COVERAGE_GAP,
     "'the transaction index says that this transaction was aborted, but the log has no marker of it'",
 )
 END_IS_READ = Proof(
@@ -52,7 +52,7 @@ END_IS_READ = Proof(
     "The copy does not end in the middle of a batch that may be the marker.",
     "`FileRecords`",
     "dump the partition again",
-    Cause.CORRUPT_INPUT,
+    Cause.COVERAGE_GAP,
     "'the log ends in the middle of a batch of this producer id, which may be its marker: dump it again'",
 )
 NO_GAP = Proof(

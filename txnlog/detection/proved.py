@@ -17,14 +17,14 @@ from txnlog.keys import PARTITION
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     """Add the conditions and the proofs: a column each, of which a proof is null where it is not proved.
 
-    `is_own_data`: whether nothing in it can be of another transaction that was committed.
+    `is_own_data`: whether nothing in it can be of another transaction that was committed, by this dump or another.
     """
     own = " AND ".join(f"coalesce({proof.name}, false)" for proof in OF_OWN_DATA)
     return transactions.transform(with_parameters, thresholds).selectExpr(
         "*",
         *conditions(),
         *(f"cast(({proof.holds}) AS boolean) AS {proof.name}" for proof in PROOFS if proof is not TRANSACTION_IS_WHOLE),
-        f"({own}) AS is_own_data",
+        f"({own}) AND kept_by IS NULL AS is_own_data",
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
-from txnlog.detection.causes import DISCARDING, Action, Confidence
+from txnlog.detection.causes import DISCARDING, Action, Cause, Confidence
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import CONTRADICTING, PROOFS
@@ -19,8 +19,9 @@ BY_TEXT = " (by kafka-dump-log output)"
 def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     """Add `cause`, `action`, `confidence`, `reason`, `late` (null where the age cannot be known) and `lacking`.
 
-    `lacking` names the missing proof that makes the verdict UNDETERMINED, and `wanted_cause` what it would be.
-    `accepted`: only history is lacking, and the operator wants to see such rows. It stays UNDETERMINED.
+    `lacking` names the missing proof that makes the verdict UNDETERMINED, `also_lacking` all others that are missing,
+    and `wanted_cause` what it would be.
+    `accepted`: an abort lacks only history, and the operator wants to see such rows. It stays UNDETERMINED.
     `is_contradicted`: evidence contradicts an abort, though other proofs may be missing as well.
     """
     accepts = "true" if thresholds.accept_compacted_history else "false"
@@ -29,9 +30,11 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
     return (
         transactions.selectExpr("*", f"{_first_rule()} AS rule")
-        .selectExpr("*", f"{_first_lacking()} AS lacking")
+        .selectExpr("*", f"{_missing()} AS missing")
+        .selectExpr("*", "missing[0] AS lacking")
         .selectExpr(
-            "* EXCEPT (rule)",
+            "* EXCEPT (rule, missing)",
+            "if(size(missing) > 1, slice(missing, 2, size(missing)), NULL) AS also_lacking",
             f"if(lacking IS NULL, {_of_rule('cause')}, {_of_proof('cause')}) AS cause",
             f"if(lacking IS NULL, {_of_rule('action')}, '{Action.UNDETERMINED.value}') AS action",
             f"concat(coalesce(if(lacking IS NULL, {_reasons()}, {_lacking_reasons()}), 'its evidence is incomplete'),"
@@ -49,13 +52,13 @@ def _first_rule() -> str:
     return f"CASE{''.join(f' WHEN {rule.when} THEN {number}' for number, rule in enumerate(RULES, 1))} END"
 
 
-def _first_lacking() -> str:
-    """The name of the first missing proof of those that the rule needs."""
+def _missing() -> str:
+    """The names of the missing proofs of those that the rule needs, in their order; null where none is missing."""
     by_needs: dict[tuple[Proof, ...], list[str]] = {}
     for number, rule in enumerate(RULES, 1):
         by_needs.setdefault(rule.needs, []).append(str(number))
     groups = (
-        f" WHEN rule IN ({', '.join(numbers)}) THEN CASE{_lacking_of(needs)} END"
+        f" WHEN rule IN ({', '.join(numbers)}) THEN {_lacking_of(needs)}"
         for needs, numbers in by_needs.items()
         if needs
     )
@@ -63,7 +66,8 @@ def _first_lacking() -> str:
 
 
 def _lacking_of(needs: Iterable[Proof]) -> str:
-    return "".join(f" WHEN NOT coalesce({proof.name}, false) THEN '{proof.name}'" for proof in needs)
+    missing = ", ".join(f"if(coalesce({proof.name}, false), NULL, '{proof.name}')" for proof in needs)
+    return f"nullif(array_compact(array({missing})), CAST(array() AS array<string>))"
 
 
 def _of_rule(name: str) -> str:
@@ -83,10 +87,12 @@ def _lacking_reasons() -> str:
 
 
 _RESTS_ON_TEXT = "(coalesce(is_text, false) OR coalesce(coordinator_is_text, false))"
-# Older dump-log output lacks previous producer ids. And the time of the data must not rest on its producer alone.
+# What may be forced is an abort: a coordinator's own transaction may have been committed by now. Older dump-log output
+# lacks previous producer ids. And the time of the data must not rest on its producer alone.
+_IS_ABORT = f"wanted_cause IN {tuple(cause.value for cause in Cause if cause.action is Action.ABORT)}"
 _LACKS_HISTORY_ALONE = (
-    f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND (bounded_by IS NOT NULL OR known_before IS NOT NULL"
-    " OR NOT is_known) AND NOT coalesce(coordinator_is_text, false), false)"
+    f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND {_IS_ABORT} AND (bounded_by IS NOT NULL"
+    " OR known_before IS NOT NULL OR NOT is_known) AND NOT coalesce(coordinator_is_text, false), false)"
 )
 _IS_STATED = "as_of_source IN ('option', 'manifest')"
 # That it was committed is certain only of data that its producer dates before the commit, in this dump or in an

@@ -147,7 +147,7 @@ def _coordinators(copy: ClusterCopy) -> Iterator[Lack]:
 def _high_watermarks(copy: ClusterCopy) -> Iterator[Lack]:
     without = copy.raw_without(HIGH_WATERMARKS)
     of_coordinators = [each for each in without if each in copy.log_dirs_with(has_coordinators=True)]
-    cost = "their ids, and producer ids that no coordinator knows, are UNDETERMINED (CORRUPT_INPUT)"
+    cost = "their ids, and producer ids that no coordinator knows, are UNDETERMINED (COVERAGE_GAP)"
     yield Lack(HIGH_WATERMARKS, _names(of_coordinators), cost)
     others = [each for each in without if each not in of_coordinators]
     yield Lack(HIGH_WATERMARKS, _names(others), "confidence of an ABORT is MEDIUM at most")

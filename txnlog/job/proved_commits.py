@@ -11,7 +11,7 @@ from txnlog.tables.layout import OPEN_TRANSACTIONS
 
 # The columns of a verdict, all of which are taken over.
 _VERDICT = (
-    *("cause", "action", "confidence", "lacking", "wanted_cause", "accepted"),
+    *("cause", "action", "confidence", "lacking", "also_lacking", "wanted_cause", "accepted"),
     *("evidence_state", "evidence_offset", "evidence_file", "evidence_position"),
 )
 _REASON = f"concat('{BY_ANOTHER}', {own_reason('kept_reason')})"

@@ -46,7 +46,8 @@ HALF = 0.5
 # How often somebody looks whether the brokers have refused the login.
 MOMENT_S = 0.2
 SAYS_NOTHING = "the brokers end the connection"
-ASKS_LOGIN = f"{SAYS_NOTHING}: if they ask for SASL or TLS, name security.protocol in the file of --command-config"
+ASKS_LOGIN = "if they ask for SASL or TLS, name security.protocol in the file of --command-config"
+ASKS_ANOTHER = "they may ask for SASL or TLS otherwise than security.protocol={protocol} does"
 Place = tuple[str, int]
 # Asks about keys through a client, with a timeout in seconds.
 Asking = Callable[[AdminClient, float, list[str]], Mapping[str, Future[Any]]]
@@ -219,7 +220,9 @@ class LiveCluster:
     def _complains(self, error: KafkaError) -> None:
         if error.code() == KafkaError._ALL_BROKERS_DOWN:
             # The message before it says more. Without one the brokers were there, and ended the connection.
-            self._complaint = self._complaint or (SAYS_NOTHING if "security.protocol" in self.settings else ASKS_LOGIN)
+            protocol = self.settings.get("security.protocol")
+            asks = ASKS_LOGIN if protocol is None else ASKS_ANOTHER.format(protocol=protocol)
+            self._complaint = self._complaint or f"{SAYS_NOTHING}: {asks}"
         else:
             self._complaint = self._without_secrets(error.str())
         self._is_refused |= error.code() == KafkaError._AUTHENTICATION

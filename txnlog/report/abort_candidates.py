@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from txnlog.report.latest_run import of_latest_run, since
+from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import as_csv, as_json
 from txnlog.report.table_rows import rows
 from txnlog.report.verified import ADDED
@@ -33,7 +33,7 @@ def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
 
 def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
     """Rows of `open_transactions` of the latest runs that lack only history and would have one of these causes."""
-    runs = {run["cluster"]: run for run in rows(root, RUNS, "true", "finished_at")}.values()
+    runs = {run["cluster"]: run for run in rows(root, RUNS, order=LATEST_LAST)}.values()
     found = rows(root, OPEN_TRANSACTIONS, f"accepted = true AND action = 'UNDETERMINED' AND {since(runs)}")
     return of_latest_run((row for row in found if row["wanted_cause"] in causes), runs)
 

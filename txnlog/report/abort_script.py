@@ -81,12 +81,12 @@ def _head(aborts: Aborts) -> str:
 def _entry(row: Row, aborts: Aborts) -> str:
     """The lines of a transaction: what it is, what must still be so, and the abort."""
     states, arguments = aborts.states, abort_arguments(row, aborts.older_brokers)
+    if (owner := states.owner(row)) is not None:
+        return _left_out(row, f"{owner} has begun another transaction that lists this partition", aborts)
     if aborts.older_brokers:
         return _comments([*_about(row), *_waits_for(row, aborts)]) + f"abort {arguments}\n"
     if (producer := states.producer(row)) is None:
         return _left_out(row, "the tables lack the state of its producer: run txnlog detect on a new dump", aborts)
-    if (owner := states.owner(row)) is not None:
-        return _left_out(row, f"{owner} has begun another transaction that lists this partition", aborts)
     expected = [f"expect_producer {word(producer)}"]
     expected += [
         f"expect_transactional_id {word(name)} {word(state)}" for name, state in states.transactions(row).items()

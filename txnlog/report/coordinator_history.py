@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.fitted import Column
-from txnlog.report.latest_run import of_latest_run, since
+from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import as_csv, as_json, as_table, counted, printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
 from txnlog.tables.layout import COORDINATOR_RANGES, DUMP_FILES, RUNS, Root, Table
@@ -52,7 +52,7 @@ class ClusterHistory(NamedTuple):
 def histories(root: Root, cluster: str | None = None) -> list[ClusterHistory]:
     """The history of one cluster or of all that the tables have."""
     # `txnlog archive` writes no runs, and an older txnlog wrote no ranges.
-    runs = rows_if_there(root, RUNS, order="as_of_to, finished_at")
+    runs = rows_if_there(root, RUNS, order=LATEST_LAST)
     found = rows_if_there(root, COORDINATOR_RANGES) if runs else rows(root, COORDINATOR_RANGES)
     check_cluster(cluster, [*runs, *found])
     return [each for each in histories_of(runs, found, partial(rows, root)) if cluster in (None, each.cluster)]

@@ -119,12 +119,15 @@ def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]
 
 
 def _rests_on(row: dict[str, Any]) -> Iterator[str]:
-    """The proofs that a discarding action rests on; for an undetermined row the missing proof."""
-    # Tables of older versions lack the column.
-    proof = BY_NAME.get(row.get("lacking") or "")
-    if proof is not None:
-        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning}"
-    elif Action(row["action"]) in DISCARDING:
+    """The proofs that a discarding action rests on; for an undetermined row those that are missing."""
+    # Tables of older versions lack these columns, and their proofs may have had other names.
+    names = [row.get("lacking"), *(row.get("also_lacking") or ())]
+    missing = [BY_NAME[name] for name in names if name in BY_NAME]
+    for proof in missing:
+        yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning} To supply it: {proof.supplied_by}."
+    if missing:
+        return
+    if Action(row["action"]) in DISCARDING:
         for proof in next(rule.needs for rule in RULES if rule.cause == row["cause"]):
             yield f"{proof.meaning} ({proof.rests_on})"
 

@@ -11,7 +11,7 @@ from typing import Any
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions, rank
 from txnlog.report.fitted import ACTION_STYLES, Column
-from txnlog.report.latest_run import of_latest_run, since
+from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import as_csv, as_json, as_table, counted, plain
 from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.selection import ALL, Selection
@@ -46,7 +46,7 @@ def late_transactions(root: Root, selection: Selection = ALL) -> list[dict[str, 
 def latest_runs(root: Root) -> list[dict[str, Any]]:
     """The latest run of each cluster: `cluster`, `as_of_from` and `as_of_to`."""
     # After years of nights each column is a read of as many files.
-    read = "SELECT cluster, as_of_from, as_of_to FROM found ORDER BY as_of_to, finished_at"
+    read = f"SELECT cluster, as_of_from, as_of_to FROM found ORDER BY {LATEST_LAST}"
     return list({run["cluster"]: run for run in answer(root, read, found=RUNS)}.values())
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from txnlog.times import instant_literal
 
 Run = Mapping[str, Any]
+# The order of runs, as SQL: of an older dump that is judged after a newer one no row is the latest.
+LATEST_LAST = "as_of_to, finished_at"
 
 
 def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Run]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import is_judged_by_proofs
 from txnlog.report.coordinator_history import ClusterHistory, histories_of
-from txnlog.report.latest_run import of_latest_run, since
+from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
 from txnlog.report.verified import NOT_VERIFIED, with_verification
@@ -65,7 +65,7 @@ class Figures:
 
 def figures(root: Root, cluster: str | None = None) -> Figures:
     """The figures of one cluster or of all, without a JVM."""
-    newest = {run["cluster"]: run for run in rows(root, RUNS, order="as_of_to, finished_at")}
+    newest = {run["cluster"]: run for run in rows(root, RUNS, order=LATEST_LAST)}
     check_cluster(cluster, newest.values())
     runs = [run for name, run in newest.items() if cluster in (None, name)]
     return figures_of(runs, partial(rows_if_there, root))

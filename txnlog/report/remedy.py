@@ -140,7 +140,9 @@ def _undetermined(row: Row, _: Row | None, option: str) -> tuple[Step, ...]:
     # The last rule has no cause that could be proved.
     has_cause = row.get("wanted_cause") not in (None, Cause.SKEW)
     wanted = f"{row['wanted_cause']} is not proved. To prove it" if has_cause else "To prove more"
-    proves = f"{wanted}: {proof.supplied_by}." if proof else None
+    further = len(row.get("also_lacking") or ())
+    more = f" Besides, txnlog explain names {counted(further, 'more proof')} that it lacks." if further else ""
+    proves = f"{wanted}: {proof.supplied_by}.{more}" if proof else None
     if row["cause"] == Cause.CLEANER_ARTEFACT:
         return (Step(proves or Cause.CLEANER_ARTEFACT.prevention, (kafka_tools.describe_producers(row),)),)
     again = ("txnlog check DUMP", _detect(option))

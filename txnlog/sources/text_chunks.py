@@ -9,7 +9,7 @@ from typing import NamedTuple
 from txnlog.dump.text_stream import LONGEST_LINE, Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.labelled import Lines
-from txnlog.dump_log.text_records import A_RECORD
+from txnlog.dump_log.text_before_2_2 import A_RECORD
 
 # The lines of one batch may be many; what a reader keeps of them is bounded.
 LONGEST_BATCH = 16 << 20

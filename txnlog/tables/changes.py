@@ -86,11 +86,13 @@ def as_upserts(rows: DataFrame) -> DataFrame:
 def new_or_different(table: Table, found: DataFrame, existing: DataFrame) -> DataFrame:
     """The rows of `found` that are not in `existing` to the letter; both are rows of the table.
 
-    A `remedy` follows from the rest.
+    A `remedy` follows from the rest. Rows of older versions lack it: they are different.
     """
     names = [field.name for field in columns_of(table) if field.name != "remedy"]
     has_key = " AND ".join(f"f.{name} = e.{name}" for name in table.key)
     same = " AND ".join(f"f.{name} <=> e.{name}" for name in names if name not in table.key)
+    if len(names) < len(columns_of(table)):
+        same += " AND e.remedy IS NOT NULL"
     return found.alias("f").join(existing.alias("e"), F.expr(f"{has_key} AND {same}"), "left_anti")
 
 

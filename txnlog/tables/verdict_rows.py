@@ -30,6 +30,7 @@ class OpenTransactionRow(NamedTuple):
     reason: Annotated[str, TEXT, "The cause in words, or what is missing."]
     remedy: Annotated[str | None, TEXT, "What mends it, with its commands: `txnlog remedies` of its dump."]
     lacking: Annotated[str | None, TEXT, "Missing proof that makes it UNDETERMINED: a name in verdicts.md."]
+    also_lacking: Annotated[list[str] | None, TEXTS, "Further proofs of wanted_cause that are missing; null if none."]
     wanted_cause: Annotated[str | None, TEXT, "Cause of the rule that needs the missing proof."]
     accepted: Annotated[bool | None, BOOLEAN, "Only history is missing, and --accept-compacted-history was given."]
     late: Annotated[bool | None, BOOLEAN, "Open for longer than late_after_ms; null if its age is unknown."]

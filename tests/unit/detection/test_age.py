@@ -109,11 +109,14 @@ COMPACTED = [
          want=(False, "EPOCH_MISMATCH")),
     Case("compacted: its id is known, and a broker dates the data", "abort(0, of=8)@99 data(1)@100",
          "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)", want=(True, "EPOCH_MISMATCH")),
+    Case("compacted: its coordinator is about to commit one that began after the data", "abort(0, of=8)@99 data(1)@100"
+         " abort(2, of=8)@101", "id(shop, of=99) empty@10 skip(9) id(app) complete_commit@101 ongoing@500[orders-0]"
+         " prepare_commit@501 cleaned_to(9)", want=(False, "STUCK_PREPARE")),
     Case("compacted: no coordinator knows it, and a partition is missing", "data(0)@100",
          "id(shop, of=99) empty@10 skip(9) empty@500 cleaned_to(9)", coordinators=2, want=(False, "COORDINATOR_UNKNOWN")),
 ]  # fmt: skip
 # What a verdict adds, and a second one replaces.
-JUDGED = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+JUDGED = ("cause", "action", "reason", "lacking", "also_lacking", "wanted_cause", "late", "confidence", "accepted")
 CASES = [*LATE, *STUCK, *CLOCKS, *CONFIDENCE, *COMPACTED]
 
 

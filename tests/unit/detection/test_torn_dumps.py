@@ -86,7 +86,7 @@ CASES = [
     Case("coordinators missing: the start of the one that has the id", "data(0)@100", "segment(50) empty(epoch=2)@500",
          want="HISTORY_COMPACTED UNDETERMINED"),
     Case("coordinators missing: the end of the one that has the id", "data(0)@100", "empty@50 high_watermark(9)",
-         want="CORRUPT_INPUT UNDETERMINED"),
+         want="COVERAGE_GAP UNDETERMINED"),
     Case("followers: the leader's copy has the marker", "data(0)@100", "empty@50",
          logs={"orders-0@2": "data(0)@100 commit(1)@101"}, want=NOTHING),
     Case("followers: the leader's copy has the marker, in a later leader epoch", "data(0)@100 plain(1..5)@101", "empty@50",
@@ -107,16 +107,16 @@ CASES = [
     Case("another time: a snapshot of a longer log", "data(0)@100 snapshot(9, open=0)", "empty@50",
          want="COVERAGE_GAP UNDETERMINED"),
     Case("another time: a snapshot that does not show what the log shows", "data(0)@100 snapshot(1)", "empty@50",
-         want="CORRUPT_INPUT UNDETERMINED"),
+         want="COVERAGE_GAP UNDETERMINED"),
     Case("another time: the end of an older copy with the files of a newer one", "data(0)@100 plain(5)@200", "empty@50",
          want="COVERAGE_GAP UNDETERMINED"),
     Case("shorter than listed: the partition", "data(0)@100 missing(78)", "empty@50", want="COVERAGE_GAP UNDETERMINED"),
     Case("shorter than listed: another copy of the partition", "data(0)@100", "empty@50",
          logs={"orders-0@2": "data(0)@100 missing(78)"}, want="COVERAGE_GAP UNDETERMINED"),
     Case("shorter than listed: the coordinator that has the id", "data(0)@100", "empty@50 missing(90)",
-         want="CORRUPT_INPUT UNDETERMINED"),
+         want="COVERAGE_GAP UNDETERMINED"),
     Case("shorter than listed: a coordinator, and none knows the producer id", "abort(0, of=9)@60 data(1)@100",
-         "id(shop, of=99) empty@10 missing(90)", want="CORRUPT_INPUT UNDETERMINED"),
+         "id(shop, of=99) empty@10 missing(90)", want="COVERAGE_GAP UNDETERMINED"),
 ]  # fmt: skip
 
 

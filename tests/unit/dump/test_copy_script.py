@@ -181,7 +181,7 @@ def test_what_kafka_deletes_meanwhile_is_said_and_no_error(way: str, place: Plac
     listed = place.to / "broker-1" / "listing.tsv"
     place.hook(f'if [[ -f "{listed}" ]]; then rm -f "{gone}"; fi')
     said = place.run(way, f"1={broker}")
-    assert "deleted or replaced on the broker meanwhile: 1 files" in said
+    assert "files deleted or replaced on the broker meanwhile: 1" in said
     assert [lack.what for lack in lacking_files(inventory(place.to))] == ["files deleted since they were listed"]
 
 

@@ -94,7 +94,7 @@ LACKING: dict[str, tuple[Change, str, list[str], str]] = {
     "a replica of one coordinator": (replica, "brokers' copies of partitions of __transaction_state", ["0"], "SKEW"),
     "high watermarks of coordinators": (
         without("coordinators-1/replication-offset-checkpoint"),
-        "replication-offset-checkpoint", ["coordinators-1"], "CORRUPT_INPUT"),
+        "replication-offset-checkpoint", ["coordinators-1"], "COVERAGE_GAP"),
     "other high watermarks": (
         without("broker-1/replication-offset-checkpoint"), "replication-offset-checkpoint", ["broker-1"], "MEDIUM"),
     "times": (

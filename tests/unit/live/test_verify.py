@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 from confluent_kafka import Uuid
 from confluent_kafka.admin import ListOffsetsResultInfo
 
-from txnlog.errors import ClusterError
+from tests.report_tables import night, transaction, written
+from txnlog.cli import main
+from txnlog.errors import ClusterError, OptionError
 from txnlog.live.answers import Ends, Topic, as_kafka_writes, offset_of
 from txnlog.live.verifications import Answer, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
@@ -113,3 +117,29 @@ def test_each_status_is_documented() -> None:
 def test_an_offset_that_a_leader_did_not_give_is_none() -> None:
     assert offset_of(ListOffsetsResultInfo(0, 1, 5)) == 0
     assert offset_of(ListOffsetsResultInfo(-1, -1, -1)) == "no answer"
+
+
+def asked(root: str, address: str, *more: str) -> int:
+    return main(["verify", "--tables", root, "--bootstrap-server", address, *more])
+
+
+def test_a_cluster_that_no_dump_is_of_is_an_error_before_any_broker_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = written(tmp_path, [transaction()], [night()], candidates=[]).text
+    assert asked(root, "127.0.0.1:1", "--cluster", "paymnets") == OptionError.exit_code
+    assert "paymnets" in capsys.readouterr().err
+
+
+def test_brokers_that_say_nothing_are_waited_for_no_longer_than_the_timeout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = written(tmp_path, [transaction()], [night()], candidates=[]).text
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        code = asked(root, f"127.0.0.1:{silent.getsockname()[1]}", "--timeout", "2s")
+        waited = time.monotonic() - began
+    assert code == ClusterError.exit_code
+    assert "no answer about the cluster's id within 2 s" in capsys.readouterr().err
+    # A machine that is busy may be late, but not by half of the default.
+    assert waited < 15

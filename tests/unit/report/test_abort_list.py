@@ -13,7 +13,7 @@ import pytest
 
 from tests.abort_scripts import MS as AT
 from tests.abort_scripts import Stage, aborts, candidate, coordinator_state, producer_answer, transaction_answer
-from tests.report_tables import night, transaction, written
+from tests.report_tables import HOUR, NIGHT, night, transaction, written
 from tests.tables_by_hand import put
 from txnlog.cli import main
 from txnlog.report.abort_candidates import rendered
@@ -153,6 +153,21 @@ def test_what_is_accepted_without_its_history_stands_apart_under_a_warning(
     assert (listed(proved), listed(rest)) == (["proved"], ["without-history"])
     assert main(["abort-list", "--tables", root, "--unverified"]) == 0
     assert listed(capsys.readouterr().out) == ["proved"]
+
+
+def test_what_is_accepted_is_of_the_latest_dump_not_of_the_dump_that_was_judged_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [
+        transaction("latest", **COMPACTED, accepted=True),
+        transaction("a-day-before", **COMPACTED, accepted=True, as_of=NIGHT - 24 * HOUR),
+    ]
+    runs = [night(), night(NIGHT - 24 * HOUR, finished_at=NIGHT + 5 * HOUR)]
+    root = written(tmp_path, found, runs, candidates=[])
+    put(root, PRODUCER_STATES, [of_producer(row) for row in found])
+    asked = ["abort-list", "--tables", root.text, "--unverified", "--include-accepted", "COORDINATOR_UNKNOWN"]
+    assert main(asked) == 0
+    assert listed(capsys.readouterr().out) == ["latest"]
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,16 @@ def test_the_tool_may_have_blanks_in_its_path_or_run_in_a_container(tmp_path: Pa
     assert len(Stage(tmp_path / "2").run(aborts(candidate()), {"KAFKA_TRANSACTIONS": inside}).aborted) == 1
 
 
+@pytest.mark.parametrize("state", ["Ongoing", "PrepareCommit"])
+def test_no_script_aborts_what_a_coordinator_is_about_to_end(state: str) -> None:
+    listed = [{"topic": OWNED["topic"], "partition": OWNED["partition"]}]
+    under_way = coordinator_state(OWNED, state=state, topic_partitions=listed)
+    for older in (False, True):
+        script = aborts(OWNED, coordinators=[under_way], older_brokers=older)
+        assert "NOT IN THIS SCRIPT" in script
+        assert "\nabort --" not in script
+
+
 def test_brokers_that_check_nothing_need_a_promise(tmp_path: Path) -> None:
     script = aborts(candidate(), older_brokers=True)
     assert "# ATTENTION: for brokers before 3.0. NOTHING IS CHECKED." in script

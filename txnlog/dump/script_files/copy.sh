@@ -97,11 +97,11 @@ transfer() {
   found in_log_dir >"$scratch/still" || return 1
   lacking "$scratch/still" | comm -12 - "$scratch/names" >"$scratch/failed" || return 1
   if [[ -s $scratch/failed ]]; then
-    say "not copied: $(wc -l <"$scratch/failed") files, such as $(head -n 1 "$scratch/failed")"
+    say "files not copied: $(wc -l <"$scratch/failed"), such as $(head -n 1 "$scratch/failed")"
     say "$(tail -n 3 "$scratch/said")"
     return 1
   fi
-  if [[ -s $scratch/names ]]; then say "deleted or replaced on the broker meanwhile: $(wc -l <"$scratch/names") files"; fi
+  if [[ -s $scratch/names ]]; then say "files deleted or replaced on the broker meanwhile: $(wc -l <"$scratch/names")"; fi
 }
 
 # The files of a kind of one log directory: checkpoints, the listing, and what is listed.
