@@ -104,6 +104,7 @@ if parameter("detect", "yes") == "yes":
 # MAGIC | `blocked_groups` | the consumer groups that they block |
 # MAGIC | `transactions` | the transactions that coordinators recorded, of all dumps in the tables |
 # MAGIC | `partition_transactions` | the transactions that the logs of the dump show, ended and open, with their ids |
+# MAGIC | `partition_markers` | the same, those that have a marker, of any time, topic and id |
 # MAGIC | `transaction_states` | the records of `__transaction_state` in the dump |
 # MAGIC | `dump_files` | every file of the dump, every byte accounted for |
 # MAGIC | `runs` | all runs in the tables |
@@ -155,8 +156,13 @@ copies = table(DUMP_FILES).transform(of_this_dump).where("copy_chosen").select("
 coordinators = copies.where("topic = '__transaction_state'").select(
     "log_dir", "cluster", F.col("partition").alias("coordinator_partition")
 )
-owners = (
-    table(TRANSACTIONAL_IDS).groupBy("cluster", "producer_id").agg(F.max("transactional_id").alias("transactional_id"))
+# Where several ids claim a producer id, nothing tells which of them wrote.
+owner = F.expr("if(count(DISTINCT transactional_id) = 1, max(transactional_id), NULL)")
+owners = table(TRANSACTIONAL_IDS).groupBy("cluster", "producer_id").agg(owner.alias("transactional_id"))
+in_partitions = (
+    reading.partition_transactions(spark, dump)
+    .join(F.broadcast(copies), ["log_dir", *PARTITION], "left_semi")
+    .join(owners, ["cluster", "producer_id"], "left")
 )
 views = {
     "latest_run": latest_run.transform(chosen),
@@ -167,10 +173,11 @@ views = {
     "transactions": table(TRANSACTIONS).transform(
         chosen, "unix_millis(start_timestamp)", "unix_millis(coalesce(completed_at, decided_at))"
     ),
-    "partition_transactions": reading.partition_transactions(spark, dump)
-    .join(F.broadcast(copies), ["log_dir", *PARTITION], "left_semi")
-    .join(owners, ["cluster", "producer_id"], "left")
-    .transform(chosen, "coalesce(first_timestamp, marker_timestamp)", "marker_timestamp"),
+    "partition_transactions": in_partitions.transform(
+        chosen, "coalesce(first_timestamp, marker_timestamp)", "marker_timestamp"
+    ),
+    # Of any time and id: a transaction of the period may have its markers after it.
+    "partition_markers": in_partitions.where("marker_offset IS NOT NULL"),
     "transaction_states": reading.transaction_states(spark, dump)
     .join(F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi")
     .transform(chosen),
@@ -212,14 +219,14 @@ plot("1-causes", overview.causes(report))
 # MAGIC ## 2. What holds back each partition?
 # MAGIC
 # MAGIC Consumers with `isolation.level=read_committed` stop at the last stable offset: the start of the first open
-# MAGIC transaction. When it ends, they go on to the next one. `open_behind` counts the open transactions after the first.
+# MAGIC transaction. When it ends, they go on to the next one. `open_after` counts the open transactions after the first.
 
 # COMMAND ----------
 
 held_back = spark.sql("""
     SELECT topic, partition, last_stable_offset, log_end_offset, held_back_records, held_back_since,
            min_by(struct(transactional_id, cause, action), start_offset) AS holder,
-           count(*) - 1 AS open_behind
+           count(*) - 1 AS open_after
     FROM open_transactions
     GROUP BY ALL
     ORDER BY topic, partition
@@ -384,27 +391,28 @@ plot("7-durations", charts.bars([row.topic for row in slowest], [row.longest_ms 
 # MAGIC %md
 # MAGIC ## 8. Which producers were fenced or replaced?
 # MAGIC
-# MAGIC The coordinator raises the epoch of an id whenever a producer starts again, and, with transaction version 2, after
-# MAGIC each transaction. An id with many epochs or several producer ids and few transactions restarts often, or runs twice
-# MAGIC at the same time: that creates zombies.
+# MAGIC The coordinator writes an Empty record whenever a producer of an id starts. An id that starts often, with few
+# MAGIC transactions in between, restarts or runs twice at the same time: that creates zombies. With transaction version 2
+# MAGIC each transaction has an epoch of its own, so the epochs alone do not tell it.
 
 # COMMAND ----------
 
 epochs = spark.sql("""
     SELECT cluster, transactional_id, count(DISTINCT producer_id) AS producer_ids,
+           count_if(state = 'Empty') AS starts,
            count(DISTINCT producer_id, producer_epoch) AS epochs,
            count_if(state IN ('CompleteCommit', 'CompleteAbort')) AS transactions
     FROM transaction_states WHERE problem IS NULL AND NOT is_tombstone
     GROUP BY cluster, transactional_id
     HAVING epochs > 1
-    ORDER BY epochs DESC, cluster, transactional_id
+    ORDER BY starts DESC, epochs DESC, cluster, transactional_id
 """)
 show("8. Which producers were fenced or replaced?", epochs)
 
 # COMMAND ----------
 
 fenced = epochs.collect()
-plot("8-epochs", charts.bars([row.transactional_id for row in fenced], [row.epochs for row in fenced], "epochs"))
+plot("8-starts", charts.bars([row.transactional_id for row in fenced], [row.starts for row in fenced], "starts"))
 
 # COMMAND ----------
 
@@ -425,9 +433,9 @@ torn = spark.sql("""
     ), ends AS (
         SELECT listed.*, concat_ws('-', place.topic, place.partition) AS name, ended.outcome AS marker
         FROM listed
-        JOIN (SELECT DISTINCT cluster, topic, partition FROM partition_transactions) AS present
+        JOIN (SELECT DISTINCT cluster, topic, partition FROM partition_markers) AS present
           ON present.cluster = listed.cluster AND present.topic = place.topic AND present.partition = place.partition
-        LEFT JOIN partition_transactions AS ended
+        LEFT JOIN partition_markers AS ended
           ON ended.cluster = listed.cluster AND ended.topic = place.topic AND ended.partition = place.partition
          AND ended.producer_id = listed.producer_id AND ended.marker_epoch = listed.end_epoch
          AND (version = 2 OR timestamp_millis(ended.marker_timestamp) BETWEEN decided_at AND completed_at)
@@ -498,10 +506,10 @@ lags = spark.sql("""
     )
     SELECT cluster, topic, partition, count(*) AS copies,
            max_by(log_dir, struct(log_end_offset, log_dir)) AS longest,
-           max(log_end_offset) - min(log_end_offset) AS offsets_behind
+           max(log_end_offset) - min(log_end_offset) AS offsets_missing
     FROM ends GROUP BY cluster, topic, partition
     HAVING copies > 1
-    ORDER BY offsets_behind DESC, cluster, topic, partition
+    ORDER BY offsets_missing DESC, cluster, topic, partition
 """)
 show("11. Do the copies of a partition agree?", lags)
 
@@ -509,7 +517,7 @@ show("11. Do the copies of a partition agree?", lags)
 
 behind = lags.collect()
 names = [f"{row.topic}-{row.partition}" for row in behind]
-plot("11-copies", charts.bars(names, [row.offsets_behind for row in behind], "offsets that the shortest copy lacks"))
+plot("11-copies", charts.bars(names, [row.offsets_missing for row in behind], "offsets that the shortest copy lacks"))
 
 # COMMAND ----------
 

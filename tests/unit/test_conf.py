@@ -51,8 +51,7 @@ def bundle() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def job(bundle: dict[str, Any]) -> Job:
-    (found,) = bundle["resources"]["jobs"].values()
-    return Job.from_dict(found)
+    return Job.from_dict(bundle["resources"]["jobs"]["detect"])
 
 
 def test_the_bundle_has_the_keys_that_databricks_knows(bundle: dict[str, Any]) -> None:
@@ -96,6 +95,15 @@ def test_the_wheel_tasks_call_commands_with_options_that_they_have(job: Job) -> 
     assert {each["tables"] for each in parsed.values()} == {known["tables"]}
     assert [parsed["report"]["html"].name, parsed["script"]["output"].name] == ["report.html", "aborts.sh"]
     assert set(re.findall(r"parameters\.(\w+)", str(tasks))) == defaults.keys()
+
+
+def test_each_hour_what_coordinators_say_is_kept(bundle: dict[str, Any]) -> None:
+    hourly = Job.from_dict(bundle["resources"]["jobs"]["archive"]).as_dict()
+    (task,) = hourly["tasks"]
+    assert re.fullmatch(r"0 \d+ \* \* \* \?", hourly["schedule"]["quartz_cron_expression"])
+    given = task["python_wheel_task"]["parameters"]
+    parsed = parser().parse_args([each.replace("${var.coordinators}", "copies") for each in given])
+    assert (given[0], parsed.dump) == ("archive", "copies")
 
 
 def test_report_and_script_follow_the_run(job: Job) -> None:

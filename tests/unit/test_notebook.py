@@ -90,7 +90,7 @@ def test_of_two_open_transactions_the_first_holds_the_partition_back(names: dict
     [crowded] = [row for row in rows(names["held_back"]) if row["topic"] == "crowded"]
     assert crowded["last_stable_offset"] == 2
     assert crowded["holder"]["transactional_id"] == "crowded-late"
-    assert crowded["open_behind"] == 1
+    assert crowded["open_after"] == 1
 
 
 def test_late_writes_are_those_of_the_sample_and_no_others(names: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ def test_the_id_of_the_zombie_has_had_more_than_one_epoch(names: dict[str, Any])
 
 
 def test_the_copy_that_lags_is_named(names: dict[str, Any]) -> None:
-    assert "lagging" in {row["topic"] for row in rows(names["lags"]) if row["offsets_behind"]}
+    assert "lagging" in {row["topic"] for row in rows(names["lags"]) if row["offsets_missing"]}
 
 
 def test_the_night_of_the_sample_is_counted(names: dict[str, Any]) -> None:

@@ -81,7 +81,7 @@ def partition_ends(copies: DataFrame, opened: DataFrame, sums: DataFrame, aborte
 
     `last_stable_offset` is the log end offset where nothing is open. `data_to`: after this offset and before the last
     stable offset there are only control batches; null if unknown. `aborted_from`: the batch at `data_to` is within an
-    aborted transaction that starts there. `topic_id` by the dump.
+    aborted transaction, and from there on one aborted transaction follows the other. `topic_id` by the dump.
     """
     stuck = summed(
         opened, PARTITION, "min(last_stable_offset) AS held_at", "min_by(producer_id, start_offset) AS held_by"
@@ -95,10 +95,19 @@ def partition_ends(copies: DataFrame, opened: DataFrame, sums: DataFrame, aborte
         .selectExpr(*COPY, "coalesce(last_data_offset_before, file_start - 1) AS data_to")
     )
     ends = known.join(before, [*COPY], "left")
-    around = aborted.join(ends.where("data_to IS NOT NULL").selectExpr(*COPY, "data_to"), [*COPY], "inner").where(
-        "first_offset <= data_to AND data_to < last_offset"
+    before_end = aborted.join(ends.where("data_to IS NOT NULL").selectExpr(*COPY, "data_to"), [*COPY], "inner").where(
+        "first_offset <= data_to"
     )
-    return ends.join(summed(around, COPY, "min(first_offset) AS aborted_from"), [*COPY], "left").selectExpr(
+    # From the last one back, as long as each reaches to where the one after it begins.
+    in_turn = "sort_array(collect_list(struct(last_offset, first_offset)), false)"
+    chain = (
+        f"aggregate({in_turn}, max(data_to) + 1, (reached, each) ->"
+        " if(each.last_offset >= reached - 1, least(reached, each.first_offset), reached)) AS reached"
+    )
+    around = summed(before_end, COPY, chain, "max(data_to) AS last_data").selectExpr(
+        *COPY, "if(reached <= last_data, reached, NULL) AS aborted_from"
+    )
+    return ends.join(around, [*COPY], "left").selectExpr(
         *PARTITION,
         "topic_id",
         "log_end_offset",
@@ -213,8 +222,11 @@ def blocked_groups(positions: DataFrame, opened: DataFrame) -> DataFrame:
         f"if({of_data}, NULL, pending_producer_id) AS only_producer_id",
     )
     keys = ["cluster", "blocking_topic", "blocking_partition"]
-    found = blocked.join(blocking, keys, "left").where("coalesce(producer_id = only_producer_id, true)")
-    first = "min_by(struct(producer_id, start_offset, transactional_id, cause, action), start_offset) AS first"
+    found = blocked.join(blocking, keys, "left")
+    first = (
+        "min_by(struct(producer_id, start_offset, transactional_id, cause, action), start_offset)"
+        " FILTER (WHERE coalesce(producer_id = only_producer_id, only_producer_id IS NULL)) AS first"
+    )
     shown = (*POSITION, "blocking_topic", "blocking_partition", "blocked_by", "committed_offset", "pending_offset")
     rest = ("last_stable_offset", "log_end_offset", "members", "as_of", "not_known")
     return summed(found, (*shown, *rest), first).selectExpr(

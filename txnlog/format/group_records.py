@@ -25,7 +25,7 @@ def type_of_key(key: bytes | None) -> int:
 
 
 def unknown(key: bytes, value: bytes | None) -> str | None:
-    """The name of what Kafka up to 4.4 does not write: a type, or a version of a value; None where all is known."""
+    """The name of what Kafka up to 4.3 does not write: a type, or a version of a value; None where all is known."""
     kind = RECORD_TYPES.get(type_of_key(key))
     if kind is None:
         return f"records of type {type_of_key(key)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
@@ -10,9 +11,11 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.recorded_transactions import combined, of_records
 from txnlog.detection.whole_ranges import WholeRange, differs, joined
+from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.last_shared import Row, rewritten_logs
 from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
+from txnlog.report.output import printable
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame
 from txnlog.tables.archive_rows import CoordinatorRangeRow
@@ -20,6 +23,7 @@ from txnlog.tables.changes import as_upserts, instant, of_table, rows_of_table
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, TRANSACTIONS
 from txnlog.tables.store import Store
 
+LOG = logging.getLogger("txnlog")
 # Which offsets of a copy are kept: of a partition in a log directory.
 _WANTED = pa.schema(
     [
@@ -73,6 +77,9 @@ def _agreeing(
 ) -> list[tuple[WholeRange, Row]]:
     rows = whole_parts.to_pylist()
     rewritten = rewritten_logs(store, states, rows, archived)
+    if rewritten:
+        names = ", ".join(f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one, _ in sorted(rewritten))
+        LOG.warning("not kept, because earlier dumps have other records at the same offsets: %s", names)
     parts = ((_part_of_row(row), row) for row in rows)
     # Of two logs that are not one only the first is kept: what is found later is no more certain than that.
     return [(each, row) for each, row in parts if each is not None and each.log not in rewritten]

@@ -91,7 +91,7 @@ def coordinator_logs(live: LiveCluster) -> CoordinatorLogs:
 def logs_in_turn(live: LiveCluster, topic: Topic, known: Mapping[int, int]) -> Iterator[CoordinatorLogs]:
     """Every partition of `__transaction_state`, some at a time, each from the last one of the `known` offsets on.
 
-    `known` has how many offsets of a partition are known. `ClusterError` where none can be read.
+    `known` has how many offsets of a partition are known. `ClusterError` at the end where some cannot be read.
     """
     started_ms = _now_ms()
     unread: dict[int, str] = {}
@@ -102,6 +102,11 @@ def logs_in_turn(live: LiveCluster, topic: Topic, known: Mapping[int, int]) -> I
         read += len(logs)
         yield CoordinatorLogs(topic.topic_id, logs, {}, started_ms, _now_ms())
     _check_read(live, range(read), unread)
+    if unread:
+        raise ClusterError(
+            f"{live.bootstrap}: {TRANSACTION_STATE} is not read whole, without {', '.join(map(str, sorted(unread)))}."
+            " The others were: run it again"
+        )
 
 
 def _start(known: int, end: Ends) -> int:

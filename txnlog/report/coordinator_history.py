@@ -32,13 +32,14 @@ class ClusterHistory(NamedTuple):
     """The partitions of a cluster as rows of `COLUMNS`, and those of which no record was ever seen whole.
 
     `whole_since`: a producer id that no coordinator knows can be judged if its data is newer; None where partitions are
-    missing.
+    missing. `is_counted`: a run of `detect` said how many there are; else some may be missing after the last one.
     """
 
     cluster: str
     partitions: list[Row]
     missing: list[int]
     whole_since: datetime | None
+    is_counted: bool = True
 
     def holes_since(self, earliest: datetime | None) -> list[Row]:
         """The partitions whose last hole ended at that time or later."""
@@ -80,13 +81,14 @@ def _of_cluster(cluster: str, ranges: list[Row], run: Mapping[str, Any] | None, 
     for each in ranges:
         by_partition.setdefault(each["coordinator_partition"], []).append(each)
     partitions = [_of_partition(found) for _, found in sorted(by_partition.items())]
-    expected = range(run["coordinator_partitions"] if run else 0)
+    stated = run["coordinator_partitions"] if run else 0
+    expected = range(stated or max(by_partition, default=-1) + 1)
     missing = [number for number in expected if number not in by_partition and number not in empty]
     since = [row["whole_since"] for row in partitions]
     # What is whole from its first record on says nothing of when that was.
     bounds = [row["whole_since"] for row in partitions if not row["from_start"]]
     whole_since = None if missing else max(bounds, default=min(since, default=None))
-    return ClusterHistory(cluster, partitions, missing, whole_since)
+    return ClusterHistory(cluster, partitions, missing, whole_since, stated > 0)
 
 
 def _of_partition(ranges: list[Row]) -> Row:
@@ -135,7 +137,13 @@ def summary(found: ClusterHistory) -> str:
     holes = len(found.holes_since(None))
     return (
         f"history of coordinators: whole since {printable(found.whole_since)}"
-        f" in {'all' if not holes else 'the latest range of all'} partitions"
+        f" in {'all' if not holes else 'the latest range of all'} "
+        + (
+            "partitions"
+            if found.is_counted
+            else f"{len(found.partitions)} partitions that are kept; how many there are"
+            " is known once a dump was judged (txnlog detect)"
+        )
         + (f"; {counted(holes, 'partition')} with a hole before" if holes else "")
     )
 

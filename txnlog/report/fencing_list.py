@@ -35,16 +35,21 @@ def fencings(root: Root, wanted: Wanted, limit: int | None = None) -> Fencings:
     """The producers that were fenced, at most `limit`; `wanted` takes cluster, id and time.
 
     A new producer fences the one before it whether that still runs or not: no record says. The epoch that a
-    coordinator took for itself, when it ended a transaction, was no producer's: whoever follows it fences nobody.
-    `OptionError`: an unknown cluster.
+    coordinator took for itself, when it ended a transaction, was no producer's: whoever follows it fences nobody, but
+    is the new producer of a FENCING. `OptionError`: an unknown cluster.
     """
     ended = answered(root, wanted, f"SELECT {', '.join(OF_TRANSACTIONS)} FROM chosen WHERE {_BY_COORDINATOR}")
     own = {_producer(row, "producer_id", "end_epoch") for row in ended}
-    found = [_row(of_transaction(row), row["decided_at"] or row["start_timestamp"], row["ended_by"]) for row in ended]
-    for event in producers(root, wanted):
-        is_fence = event["event"] == STARTED and event["fenced_epoch"] is not None
-        if is_fence and _producer(event, "fenced_producer_id", "fenced_epoch") not in own:
-            found.append(_row(event, event["time"], NEW_PRODUCER))
+    started = [
+        each for each in producers(root, wanted) if each["event"] == STARTED and each["fenced_epoch"] is not None
+    ]
+    following = {_producer(event, "fenced_producer_id", "fenced_epoch"): event for event in started}
+    found = []
+    for row in ended:
+        new = following.get(_producer(row, "producer_id", "end_epoch")) if row["ended_by"] == FENCING else None
+        found.append(_row(of_transaction(row), row["decided_at"] or row["start_timestamp"], row["ended_by"], new))
+    others = (each for each in started if _producer(each, "fenced_producer_id", "fenced_epoch") not in own)
+    found += (_row(each, each["time"], NEW_PRODUCER, each) for each in others)
     found = [row for row in found if is_within(wanted, row["time"])]
     if not found:
         check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=COORDINATOR_RECORDS))
@@ -59,9 +64,9 @@ def _producer(row: Row, producer_id: str, epoch: str) -> tuple[Any, ...]:
     return row["cluster"], row["transactional_id"], row[producer_id], row[epoch]
 
 
-def _row(event: Row, time: Any, by: str) -> Row:
-    new = {} if by == NEW_PRODUCER else {"producer_id": None, "producer_epoch": None}
-    told = event | new | {"time": time, "fenced_by": by}
+def _row(event: Row, time: Any, by: str, new: Row | None) -> Row:
+    names = ("producer_id", "producer_epoch")
+    told = event | {name: new and new[name] for name in names} | {"time": time, "fenced_by": by}
     return {name: told[name] for name in COLUMNS}
 
 

@@ -92,7 +92,7 @@ def test_pieces_are_put_together_as_a_coordinator_loads_them(spark: SparkSession
 
 # Partitions of topic t: held back at offset 10 but for 0. Data before that ends at 7, in 3 within an aborted transaction
 # from 5 on; of 2 it is not known.
-HELD = (1, 2, 3)
+HELD = (1, 2, 3, 4, 5)
 STANDS = [
     pytest.param(0, 100, None, None, id="at the end of a partition in which nothing is open"),
     pytest.param(1, 10, LAST_STABLE_OFFSET, None, id="at the last stable offset"),
@@ -104,6 +104,9 @@ STANDS = [
     pytest.param(3, 8, LAST_STABLE_OFFSET, None, id="behind aborted data"),
     pytest.param(3, 6, LAST_STABLE_OFFSET, "whether all records", id="within aborted data"),
     pytest.param(3, 4, None, None, id="before aborted data"),
+    pytest.param(4, 2, LAST_STABLE_OFFSET, "whether all records", id="within the first of two aborted transactions"),
+    pytest.param(4, 0, None, None, id="before two aborted transactions"),
+    pytest.param(5, 2, None, None, id="within an aborted transaction after which there are other records"),
     pytest.param(9, 4, None, "where the partition ends", id="in a partition that the dump lacks"),
 ]
 
@@ -120,7 +123,7 @@ def positions(spark: SparkSession, *batches: bytes, damaged_to: int | None = Non
         "cluster string, topic string, partition int, producer_id bigint, start_offset bigint,"
         " last_stable_offset bigint, transactional_id string, cause string, action string",
     )
-    data_before = {1: 7, 2: None, 3: 7}
+    data_before = {1: 7, 2: None, 3: 7, 4: 7, 5: 7}
     sums = spark.createDataFrame(
         [
             ("c", "1", "b1", "t", number, 7, "open_data", 10, 10 if before is None else 0, before)
@@ -131,7 +134,10 @@ def positions(spark: SparkSession, *batches: bytes, damaged_to: int | None = Non
         " start_offset bigint, file_start bigint, last_data_offset_before bigint",
     )
     aborted = spark.createDataFrame(
-        [("c", "1", "b1", "t", 3, 5, 9)],
+        [
+            ("c", "1", "b1", "t", number, first, last)
+            for number, first, last in ((3, 5, 9), (4, 5, 9), (4, 1, 4), (5, 6, 9), (5, 1, 4))
+        ],
         "cluster string, broker string, log_dir string, topic string, partition int, first_offset bigint,"
         " last_offset bigint",
     )

@@ -63,6 +63,18 @@ def test_a_partition_without_records_is_missing_unless_the_dump_shows_it_empty()
     assert trouble(history(WHOLE, empty=(1,))) == ""
 
 
+def test_without_a_run_nobody_knows_how_many_partitions_there_are() -> None:
+    def archived(*ranges: dict[str, Any]) -> ClusterHistory:
+        (found,) = histories_of([], ranges, lambda *_: [])
+        return found
+
+    assert archived(WHOLE, kept(2, (20, 30), (12, 40))).missing == [1]
+    found = archived(WHOLE, kept(1, (20, 30), (12, 40)))
+    assert (found.missing, found.whole_since) == ([], at(12))
+    assert "in all 2 partitions that are kept; how many there are is known once a dump was judged" in summary(found)
+    assert summary(history(WHOLE, kept(1, (20, 30), (12, 40)))).endswith("in all partitions")
+
+
 def test_a_hole_is_named_as_long_as_it_is_within() -> None:
     found = history(WHOLE, kept(1, (0, 20), (0, 3)), kept(1, (25, 60), (15, 40)))
     assert found.whole_since == at(15)

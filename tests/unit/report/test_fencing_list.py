@@ -64,6 +64,16 @@ def test_each_producer_is_fenced_once(root: Root) -> None:
     assert told(fencing_list.fencings(root, Wanted("c", ID)).rows) == OF_ID
 
 
+def test_a_fencing_names_the_producer_that_started_instead(tmp_path: Path) -> None:
+    records = [
+        record(0, "Empty"), record(1, "Ongoing"), record(10, "PrepareAbort", epoch=1),
+        record(11, "CompleteAbort", epoch=1), record(12, "Empty", epoch=2),
+    ]  # fmt: skip
+    ended = transaction(1, outcome="ABORT", ended_by="FENCING", end_epoch=1, decided_at=at(10), completed_at=at(11))
+    found = fencing_list.fencings(tables(tmp_path, records, [ended]), Wanted())
+    assert told(found.rows) == [(10, 7, 0, "FENCING", 7, 2)]
+
+
 def test_ids_are_kept_apart_and_in_the_order_of_time(root: Root) -> None:
     found = fencing_list.fencings(root, Wanted()).rows
     assert [row["time"] for row in found] == sorted(row["time"] for row in found)
