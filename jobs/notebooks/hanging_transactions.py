@@ -104,7 +104,7 @@ if parameter("detect", "yes") == "yes":
 # MAGIC | `blocked_groups` | the consumer groups that they block |
 # MAGIC | `transactions` | the transactions that coordinators recorded, of all dumps in the tables |
 # MAGIC | `partition_transactions` | the transactions that the logs of the dump show, ended and open, with their ids |
-# MAGIC | `partition_markers` | the same, those that have a marker, of any time, topic and id |
+# MAGIC | `transactions_of_any_time` | the same, whatever the parameters ask for |
 # MAGIC | `transaction_states` | the records of `__transaction_state` in the dump |
 # MAGIC | `dump_files` | every file of the dump, every byte accounted for |
 # MAGIC | `runs` | all runs in the tables |
@@ -177,7 +177,7 @@ views = {
         chosen, "coalesce(first_timestamp, marker_timestamp)", "marker_timestamp"
     ),
     # Of any time and id: a transaction of the period may have its markers after it.
-    "partition_markers": in_partitions.where("marker_offset IS NOT NULL"),
+    "transactions_of_any_time": in_partitions,
     "transaction_states": reading.transaction_states(spark, dump)
     .join(F.broadcast(coordinators), ["log_dir", "cluster", "coordinator_partition"], "left_semi")
     .transform(chosen),
@@ -433,9 +433,9 @@ torn = spark.sql("""
     ), ends AS (
         SELECT listed.*, concat_ws('-', place.topic, place.partition) AS name, ended.outcome AS marker
         FROM listed
-        JOIN (SELECT DISTINCT cluster, topic, partition FROM partition_markers) AS present
+        JOIN (SELECT DISTINCT cluster, topic, partition FROM transactions_of_any_time) AS present
           ON present.cluster = listed.cluster AND present.topic = place.topic AND present.partition = place.partition
-        LEFT JOIN partition_markers AS ended
+        LEFT JOIN transactions_of_any_time AS ended
           ON ended.cluster = listed.cluster AND ended.topic = place.topic AND ended.partition = place.partition
          AND ended.producer_id = listed.producer_id AND ended.marker_epoch = listed.end_epoch
          AND (version = 2 OR timestamp_millis(ended.marker_timestamp) BETWEEN decided_at AND completed_at)

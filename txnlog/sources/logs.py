@@ -70,17 +70,20 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
 
 
 def _in_groups(log: LogFiles) -> Iterator[LogFiles]:
-    """The log in groups of bounded size: adjacent segments, and all other files."""
+    """The log in groups of bounded size: adjacent segments, the last of them with all other files.
+
+    So the snapshots of a log that is one group are parsed once.
+    """
     group: list[DumpFile] = []
     for segment in segments_of(log.files):
         if group and sum(file.size for file in (*group, segment)) > BYTES_AT_ONCE:
             yield replace(log, files=tuple(group))
             group = []
         group.append(segment)
-    if group:
-        yield replace(log, files=tuple(group))
     rest = tuple(file for file in log.files if not is_segment(file))
-    if rest:
+    if group:
+        yield replace(log, files=(*group, *rest))
+    elif rest:
         yield LogFiles(rest)
 
 

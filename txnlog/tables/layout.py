@@ -41,8 +41,9 @@ class Table(NamedTuple):
     comment: str
 
 
-# Which rules judged an abort candidate: those of generation 2 ask for a proof of each thing that an abort rests on.
-RULES_GENERATION = 2
+# Which rules judged an abort candidate. Those of generation 2 asked for a proof of each thing that an abort rests on;
+# what they took for one and is none is in the changelog.
+RULES_GENERATION = 3
 _CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
 
 ABORT_CANDIDATES = Table(

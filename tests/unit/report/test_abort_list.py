@@ -113,7 +113,7 @@ def test_json_and_csv_hold_every_column() -> None:
 COMPACTED = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
 
 
-def tables(folder: Path, *clusters: str) -> str:
+def tables(folder: Path, *clusters: str, judged_by: int | None = RULES_GENERATION) -> str:
     """In each cluster a candidate, two transactions that lack nothing but history, and one that lacks more."""
     found, candidates, producers = [], [], []
     for cluster in clusters or ("payments",):
@@ -125,7 +125,7 @@ def tables(folder: Path, *clusters: str) -> str:
         ]
         found += [row | {"cluster": cluster} for row in rows]
         values = {name: value for name, value in found[-4].items() if name in candidate()}
-        candidates.append(candidate(**values, run_id="r", judged_by=RULES_GENERATION))
+        candidates.append(candidate(**values, run_id="r", judged_by=judged_by))
         producers += [of_producer(row) for row in found[-4:]]
     root = written(folder, found, [night(cluster=each) for each in clusters or ("payments",)], candidates=candidates)
     put(root, PRODUCER_STATES, producers)
@@ -203,6 +203,18 @@ def test_a_script_is_of_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--cluster: red is not in the tables; they have blue, gr\\x1been" in capsys.readouterr().err
     assert main([*command, "--format", "json"]) == 0
     assert [row["cluster"] for row in json.loads(capsys.readouterr().out)] == ["blue", "gr\x1been"]
+
+
+@pytest.mark.parametrize("judged_by", [None, RULES_GENERATION - 1])
+def test_what_weaker_rules_judged_is_not_in_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], judged_by: int | None
+) -> None:
+    root = tables(tmp_path, judged_by=judged_by)
+    for command in (["abort-list", "--unverified"], ["abort-list", "--unverified", "--format", "csv"]):
+        assert main([*command, "--tables", root]) == 0
+        printed = capsys.readouterr()
+        assert "1 open candidate" in printed.err
+        assert "NEVER_ADDED" not in printed.out
 
 
 def test_what_nobody_verified_lately_is_not_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from txnlog.errors import OptionError
 from txnlog.report.coordinator_history import ClusterHistory
 from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
 from txnlog.report.verified import NOT_VERIFIED, with_verification
+from txnlog.tables.layout import RULES_GENERATION
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)
@@ -158,8 +159,8 @@ def test_only_the_latest_run_counts() -> None:
             )
         ],
         "abort_candidates": [
-            transaction(judged_by=2),
-            transaction(judged_by=2, cluster="other"),
+            transaction(judged_by=RULES_GENERATION),
+            transaction(judged_by=RULES_GENERATION, cluster="other"),
             transaction(judged_by=None),
         ],
         "coordinator_ranges": [],

@@ -10,6 +10,7 @@ import pytest
 
 from tests.coordinator_writer import coordinator_record
 from tests.writer import NOW, batch, data, marker, put, snapshot
+from txnlog.dump.inventory import inventory
 from txnlog.format.coordinator import TransactionState
 from txnlog.format.scan import WINDOW
 from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
@@ -21,6 +22,7 @@ from txnlog.sources.data_sources import (
     TransactionStatesSource,
 )
 from txnlog.sources.dump_source import DumpSource
+from txnlog.sources.logs import logs
 
 Row = dict[str, Any]
 PARTITION = "broker-1/orders-0"
@@ -80,6 +82,13 @@ def of(rows: list[Row], fact: str) -> list[Row]:
 
 def path(root: Path, name: str) -> Path:
     return root / PARTITION / name
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_log_is_read_by_one_group_so_that_each_of_its_snapshots_is_parsed_once(tmp_path: Path, full: bool) -> None:
+    files = inventory(str(log(tmp_path))).files
+    (group,) = logs(files, from_snapshots=not full)
+    assert sorted(file.file for file in group.files) == sorted(file.file for file in files)
 
 
 def test_a_log_with_nothing_open_is_read_from_its_newest_snapshot_on(tmp_path: Path) -> None:
