@@ -18,6 +18,7 @@ from txnlog.format.snapshot import NO_TRANSACTION, ProducerSnapshotEntry
 
 AT_ONCE = 200_000
 PRODUCER_ID_POSITION = 43
+OPEN_OF_PARTITION, DAY_MS = 100, 86_400_000
 ID = b"payments-000000000"
 # No other bytes of a record look like it.
 COORDINATOR_PARTITIONS = 50
@@ -94,6 +95,17 @@ def coordinators(dump: Path, records: int) -> Path:
             with (log / f"{0:020}.log").open("ab") as file:
                 file.write(content)
             written[owner] += 2 * len(mine)
+    return dump
+
+
+def open_transactions(dump: Path, count: int) -> Path:
+    """A dump of `coordinators` with an open transaction of each id, a hundred in a partition, of a day before."""
+    coordinators(dump, 2 * count)
+    template, end = data(0, max_timestamp=NOW - DAY_MS), marker(OPEN_OF_PARTITION, max_timestamp=NOW)
+    for number, ids in enumerate(np.arange(count).reshape(-1, OPEN_OF_PARTITION)):
+        changes = {0: big_endian(np.arange(OPEN_OF_PARTITION)), PRODUCER_ID_POSITION: big_endian(ids)}
+        content = copies(template, OPEN_OF_PARTITION, changes).tobytes() + end
+        segment(dump / "broker-1", f"orders-{number}", content)
     return dump
 
 

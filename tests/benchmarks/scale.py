@@ -115,13 +115,17 @@ def whole_command(place: Path, given: argparse.Namespace) -> None:
     """From cold, with the start of Java and of Spark."""
     idle = dump_of(place / "idle", Layout(batch_bytes=16 << 10), NEXT_TO_NOTHING_MIB)
     nothing = seconds(lambda: detect(idle, place))
-    compare(
-        "records of coordinators, whole command",
-        lambda records: generated.coordinators(place / f"job-{records}", records),
-        given.records_of_command,
-        lambda dump: seconds(lambda: detect(dump, place)),
-        nothing,
-    )
+    for name, make, small in (
+        ("records of coordinators, whole command", generated.coordinators, given.records_of_command),
+        ("open transactions, whole command", generated.open_transactions, given.open_transactions),
+    ):
+        compare(
+            name,
+            lambda number, make=make: make(place / f"job-{number}", number),
+            small,
+            lambda dump: seconds(lambda: detect(dump, place)),
+            nothing,
+        )
 
 
 def main() -> None:
@@ -132,6 +136,7 @@ def main() -> None:
     parser.add_argument("--producers", type=int, default=100_000, help="producer ids of a log (%(default)s)")
     parser.add_argument("--records", type=int, default=100_000, help="records of coordinators (%(default)s)")
     parser.add_argument("--records-of-command", type=int, default=100_000, help="for the command (%(default)s)")
+    parser.add_argument("--open-transactions", type=int, default=5_000, help="open in a dump (%(default)s)")
     given = parser.parse_args()
     print(f"each with {MORE} times as much, which may take {ALLOWED} times as long")
     with tempfile.TemporaryDirectory() as place:
