@@ -173,7 +173,7 @@ def whole_night(folder: Path, copy: str, failing: str = "none") -> tuple[int, li
     done = subprocess.run(
         [SCHEDULERS / "nightly.sh", "n.toml", "m.prom"],
         env={"PATH": f"{folder}:/usr/bin:/bin", "LOCKS": str(folder), "COPY": str(stand_in(folder, "copy.sh", copy)),
-             "BOOTSTRAP_SERVER": "kafka-1:9092", "COMMAND_CONFIG": "client.properties"},
+             "BOOTSTRAP_SERVER": "kafka-1:9092", "COMMAND_CONFIG": "client.properties", "CLUSTER": "a shop"},
         capture_output=True, check=False,
     )  # fmt: skip
     return done.returncode, calls.read_text().splitlines() if calls.exists() else []
@@ -182,12 +182,12 @@ def whole_night(folder: Path, copy: str, failing: str = "none") -> tuple[int, li
 def test_a_whole_night_copies_judges_verifies_and_writes_the_metrics_again(tmp_path: Path) -> None:
     detect, verify, metrics = (
         "detect --config n.toml --metrics m.prom",
-        "verify --bootstrap-server kafka-1:9092 --command-config client.properties",
-        "metrics --output m.prom",
+        "verify --bootstrap-server kafka-1:9092 --command-config client.properties --cluster a shop",
+        "metrics --output m.prom --cluster a shop",
     )
     assert whole_night(tmp_path, f"echo copied >>{tmp_path}/calls") == (0, ["copied", detect, verify, metrics])
     for command in (verify, metrics):
-        parser().parse_args([*shlex.split(command), "--tables", "/data/txnlog"])
+        parser().parse_args([*shlex.split(command.replace("a shop", "shop")), "--tables", "/data/txnlog"])
 
 
 @pytest.mark.parametrize(

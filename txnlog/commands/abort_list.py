@@ -25,7 +25,7 @@ from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
 from txnlog.report.dump_states import dump_states
 from txnlog.report.latest_run import LATEST_LAST
-from txnlog.report.output import counted
+from txnlog.report.output import counted, printable
 from txnlog.report.selection import Selection
 from txnlog.report.table_rows import check_cluster, only_cluster, rows
 from txnlog.report.verified import BLOCKED, NOT_LATELY, Sorted, by_verification, verifications
@@ -106,6 +106,8 @@ def _check(parsed: argparse.Namespace) -> None:
         raise OptionError(f"--include-accepted: only the script prints them separately, not --format {parsed.format}")
     if parsed.include_accepted and not parsed.unverified:
         raise OptionError("--include-accepted needs --unverified: verify asks about proved candidates only")
+    if others := sorted(set(parsed.include_accepted) - abort_candidates.ABORTED):
+        raise OptionError(f"--include-accepted: {', '.join(map(printable, others))}: no cause of an abort")
 
 
 def _cluster(parsed: argparse.Namespace, found: list[dict[str, Any]]) -> str | None:

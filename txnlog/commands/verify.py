@@ -68,12 +68,7 @@ def _run(parsed: argparse.Namespace) -> None:
         append(root, VERIFICATIONS, found)
     sys.stdout.write(_rendered([row._asdict() for row in found], parsed.format))
     if found and parsed.format == "table":
-        statuses = Counter(row.status for row in found)
-        counts = ", ".join(f"{number} {status}" for status, number in sorted(statuses.items()))
-        print(
-            f"{counts}. Next: txnlog abort-list --tables {abort_candidates.word(root.text)}"
-            f" --cluster {abort_candidates.word(found[0].cluster)}"
-        )
+        print(_summary([row.status for row in found], root.text, found[0].cluster, parsed.topic))
     others = len(candidates) - len(chosen)
     if others or not found:
         print(_remark(len(found), others, live_id), file=sys.stderr)
@@ -85,6 +80,17 @@ def _rendered(found: list[dict[str, object]], form: str) -> str:
     if form == "csv":
         return as_csv(found, [field.name for field in columns_of(VERIFICATIONS)])
     return as_table(found, COLUMNS, width())
+
+
+def _summary(statuses: list[str], tables: str, cluster: str, topic: str | None) -> str:
+    """How many have which status, and what to type next if any can be aborted."""
+    numbers = Counter(statuses)
+    counts = ", ".join(f"{number} {status}" for status, number in sorted(numbers.items()))
+    if not numbers["STILL_STUCK"] + numbers["BLOCKED_BY_EARLIER"]:
+        return f"{counts}."
+    names = (("--tables", tables), ("--cluster", cluster), ("--topic", topic))
+    given = (word for name, value in names if value for word in abort_candidates.option(name, value))
+    return f"{counts}. Next: txnlog abort-list {' '.join(map(abort_candidates.word, given))}"
 
 
 def _remark(found: int, others: int, live_id: str) -> str:

@@ -36,8 +36,10 @@ COORDINATOR_IS_CERTAIN = Proof(
     "`TransactionStateManager`, replication-offset-checkpoint",
     "copy the partition of __transaction_state and replication-offset-checkpoint again",
     Cause.COVERAGE_GAP,
-    "concat('the copy of __transaction_state-', coordinator_partition, ' lacks its end or a segment, has no"
-    " replication-offset-checkpoint that proves its end, or another copy has a different topic id')",
+    "if(coordinator_is_text, concat('records are missing in the kafka-dump-log output of __transaction_state-',"
+    " coordinator_partition, ': print all its segments again'), concat('the copy of __transaction_state-',"
+    " coordinator_partition, ' lacks its end or a segment, has no replication-offset-checkpoint that proves its end, or"
+    " another copy has a different topic id'))",
 )
 COORDINATOR_IS_NEWER = Proof(
     "coordinator_is_newer",
@@ -144,7 +146,7 @@ HISTORY_IS_WHOLE = Proof(
     "concat('records of __transaction_state from before this transaction are compacted away, missing or damaged: it may"
     " have been committed and its marker lost',"
     " if(coalesce(current.state IN ('PrepareCommit', 'CompleteCommit'), false),"
-    " concat(', perhaps as the transaction that its coordinator committed at ', iso_current_update), ''),"
+    " coalesce(concat(', perhaps as the transaction that its coordinator committed at ', iso_current_update), ''), ''),"
     " '. txnlog archive keeps such records from now on, and min.compaction.lag.ms delays their compaction')",
 )
 STATE_IS_CURRENT = Proof(

@@ -98,15 +98,16 @@ def partition_ends(copies: DataFrame, opened: DataFrame, sums: DataFrame, aborte
     before_end = aborted.join(ends.where("data_to IS NOT NULL").selectExpr(*COPY, "data_to"), [*COPY], "inner").where(
         "first_offset <= data_to"
     )
-    # From the last one back, as long as each reaches to where the one after it begins.
-    in_turn = "sort_array(collect_list(struct(last_offset, first_offset)), false)"
-    chain = (
-        f"aggregate({in_turn}, max(data_to) + 1, (reached, each) ->"
-        " if(each.last_offset >= reached - 1, least(reached, each.first_offset), reached)) AS reached"
-    )
-    around = summed(before_end, COPY, chain, "max(data_to) AS last_data").selectExpr(
-        *COPY, "if(reached <= last_data, reached, NULL) AS aborted_from"
-    )
+    # One that begins where those before it have ended, or earlier, goes on with them.
+    in_turn = f"PARTITION BY {', '.join(COPY)} ORDER BY first_offset, last_offset"
+    ended = f"max(last_offset) OVER ({in_turn} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ended"
+    around = summed(
+        before_end.selectExpr("*", ended),
+        COPY,
+        "max(if(coalesce(first_offset <= ended + 1, false), NULL, first_offset)) AS began",
+        "max(last_offset) AS ended",
+        "max(data_to) AS last_data",
+    ).selectExpr(*COPY, "if(ended >= last_data, began, NULL) AS aborted_from")
     return ends.join(around, [*COPY], "left").selectExpr(
         *PARTITION,
         "topic_id",

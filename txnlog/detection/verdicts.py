@@ -21,7 +21,8 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 
     `lacking` names the missing proof that makes the verdict UNDETERMINED, `also_lacking` all others that are missing,
     and `wanted_cause` what it would be.
-    `accepted`: an abort lacks only history, and the operator wants to see such rows. It stays UNDETERMINED.
+    `accepted`: an abort lacks only history, and the operator wants to see such rows. It stays UNDETERMINED. (For a
+    producer id that no coordinator knows a gap of any of them is history, too.)
     `is_contradicted`: evidence contradicts an abort, though other proofs may be missing as well.
     """
     accepts = "true" if thresholds.accept_compacted_history else "false"
@@ -91,8 +92,9 @@ _RESTS_ON_TEXT = "(coalesce(is_text, false) OR coalesce(coordinator_is_text, fal
 # lacks previous producer ids. And the time of the data must not rest on its producer alone.
 _IS_ABORT = f"wanted_cause IN {tuple(cause.value for cause in Cause if cause.action is Action.ABORT)}"
 _LACKS_HISTORY_ALONE = (
-    f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND {_IS_ABORT} AND (bounded_by IS NOT NULL"
-    " OR known_before IS NOT NULL OR NOT is_known) AND NOT coalesce(coordinator_is_text, false), false)"
+    f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND (also_lacking IS NULL OR NOT is_known) AND {_IS_ABORT}"
+    " AND (bounded_by IS NOT NULL OR known_before IS NOT NULL OR NOT is_known)"
+    " AND NOT coalesce(coordinator_is_text, false), false)"
 )
 _IS_STATED = "as_of_source IN ('option', 'manifest')"
 # That it was committed is certain only of data that its producer dates before the commit, in this dump or in an

@@ -79,7 +79,7 @@ def _agreeing(
     rewritten = rewritten_logs(store, states, rows, archived)
     if rewritten:
         names = ", ".join(f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one, _ in sorted(rewritten))
-        LOG.warning("not kept, because earlier dumps have other records at the same offsets: %s", names)
+        LOG.warning("not kept, because earlier dumps have other records, or none, at the same offsets: %s", names)
     parts = ((_part_of_row(row), row) for row in rows)
     # Of two logs that are not one only the first is kept: what is found later is no more certain than that.
     return [(each, row) for each, row in parts if each is not None and each.log not in rewritten]

@@ -47,7 +47,7 @@ HALF = 0.5
 MOMENT_S = 0.2
 SAYS_NOTHING = "the brokers end the connection"
 ASKS_LOGIN = "if they ask for SASL or TLS, name security.protocol in the file of --command-config"
-ASKS_ANOTHER = "they may ask for SASL or TLS otherwise than security.protocol={protocol} does"
+ASKS_ANOTHER = "they may ask for SASL or TLS, which security.protocol={protocol} does not give"
 Place = tuple[str, int]
 # Asks about keys through a client, with a timeout in seconds.
 Asking = Callable[[AdminClient, float, list[str]], Mapping[str, Future[Any]]]

@@ -103,9 +103,10 @@ def logs_in_turn(live: LiveCluster, topic: Topic, known: Mapping[int, int]) -> I
         yield CoordinatorLogs(topic.topic_id, logs, {}, started_ms, _now_ms())
     _check_read(live, range(read), unread)
     if unread:
+        names = ", ".join(map(str, sorted(unread)))
         raise ClusterError(
-            f"{live.bootstrap}: {TRANSACTION_STATE} is not read whole, without {', '.join(map(str, sorted(unread)))}."
-            " The others were: run it again"
+            f"{live.bootstrap}: partitions {names} of {TRANSACTION_STATE} could not be read. What the others have is"
+            " kept: run it again"
         )
 
 

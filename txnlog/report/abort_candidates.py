@@ -6,11 +6,15 @@ import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from txnlog.detection.causes import Action, Cause
 from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import as_csv, as_json
 from txnlog.report.table_rows import rows
 from txnlog.report.verified import ADDED
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, RUNS, Root, columns_of
+
+# Names of the causes whose action is ABORT.
+ABORTED = frozenset(cause.value for cause in Cause if cause.action is Action.ABORT)
 
 
 def open_candidates(root: Root) -> list[dict[str, Any]]:
@@ -32,10 +36,13 @@ def is_judged_by_proofs(row: Mapping[str, Any]) -> bool:
 
 
 def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
-    """Rows of `open_transactions` of the latest runs that lack only history and would have one of these causes."""
+    """Rows of `open_transactions` of the latest runs that lack only history and would have one of these causes.
+
+    Only causes of an abort: what a coordinator is about to end may be committed by now.
+    """
     runs = {run["cluster"]: run for run in rows(root, RUNS, order=LATEST_LAST)}.values()
     found = rows(root, OPEN_TRANSACTIONS, f"accepted = true AND action = 'UNDETERMINED' AND {since(runs)}")
-    return of_latest_run((row for row in found if row["wanted_cause"] in causes), runs)
+    return of_latest_run((row for row in found if row["wanted_cause"] in ABORTED.intersection(causes)), runs)
 
 
 def rendered(found: list[dict[str, Any]], form: str) -> str:

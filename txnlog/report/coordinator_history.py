@@ -141,8 +141,7 @@ def summary(found: ClusterHistory) -> str:
         + (
             "partitions"
             if found.is_counted
-            else f"{len(found.partitions)} partitions that are kept; how many there are"
-            " is known once a dump was judged (txnlog detect)"
+            else f"{len(found.partitions)} partitions that are kept; how many there are is not known"
         )
         + (f"; {counted(holes, 'partition')} with a hole before" if holes else "")
     )

@@ -5,9 +5,7 @@ The most urgent come first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import groupby
-from math import inf
 from typing import Any
 
 from txnlog.report.abort_candidates import word
@@ -50,17 +48,6 @@ def latest_runs(root: Root) -> list[dict[str, Any]]:
     # After years of nights each column is a read of as many files.
     read = f"SELECT cluster, as_of_from, as_of_to FROM found ORDER BY {LATEST_LAST}"
     return list({run["cluster"]: run for run in answer(root, read, found=RUNS)}.values())
-
-
-def open_s(row: Mapping[str, Any]) -> float:
-    """How long it is open, s: since its last activity, or since its start if its producer's time of that is trusted.
-
-    Infinite where its age cannot be known: it counts as late.
-    """
-    if row["open_for_ms"] is None:
-        return inf
-    since = (row["timestamps_trusted"] and row["start_timestamp"]) or row["as_of"]
-    return float(max(row["open_for_ms"] / 1000, (row["as_of"] - since).total_seconds()))
 
 
 def latest_transactions(root: Root, runs: list[dict[str, Any]], where: str = "true") -> list[dict[str, Any]]:

@@ -24,7 +24,6 @@ from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import is_judged_by_proofs
 from txnlog.report.coordinator_history import ClusterHistory, histories_of
-from txnlog.report.late_transactions import open_s
 from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
@@ -173,12 +172,12 @@ class _Collector(Collector):
         partitions = defaultdict[tuple[str, str, int], list[Row]](list)
         for row in self._found.open_transactions:
             partitions[row["cluster"], row["topic"], row["partition"]].append(row)
-        ages = {place: max(map(open_s, found)) for place, found in partitions.items()}
+        ages = {place: _age_s(found) for place, found in partitions.items()}
         listed = sorted(partitions, key=lambda place: (-ages[place], place))[:PARTITIONS_LISTED]
         labels = ("cluster", "topic", "partition")
         yield _gauge(
             "oldest_open_transaction_seconds",
-            "Age of a partition's oldest open transaction when it was copied: KIP-664's MaxActiveTransactionDuration.",
+            "Time since the last batch of a partition's oldest open transaction, when it was copied.",
             labels,
             [(tuple(map(str, place)), ages[place]) for place in listed if ages[place] < inf],
         )
@@ -227,6 +226,12 @@ OF_A_RUN = {
 
 def _number(value: Any) -> float:
     return float(value.timestamp() if isinstance(value, datetime) else value)
+
+
+def _age_s(transactions: Iterable[Row]) -> float:
+    """Age of the oldest one; infinite where one's age cannot be known: it counts as late."""
+    ages = [row["open_for_ms"] for row in transactions]
+    return inf if None in ages else max(ages) / 1000
 
 
 def _with_zeros(counts: Mapping[Labels, int], usual: Iterable[Labels]) -> list[tuple[Labels, int]]:

@@ -141,7 +141,7 @@ def _undetermined(row: Row, _: Row | None, option: str) -> tuple[Step, ...]:
     has_cause = row.get("wanted_cause") not in (None, Cause.SKEW)
     wanted = f"{row['wanted_cause']} is not proved. To prove it" if has_cause else "To prove more"
     further = len(row.get("also_lacking") or ())
-    more = f" Besides, txnlog explain names {counted(further, 'more proof')} that it lacks." if further else ""
+    more = f" Besides, it lacks {counted(further, 'more proof')}, which txnlog explain names." if further else ""
     proves = f"{wanted}: {proof.supplied_by}.{more}" if proof else None
     if row["cause"] == Cause.CLEANER_ARTEFACT:
         return (Step(proves or Cause.CLEANER_ARTEFACT.prevention, (kafka_tools.describe_producers(row),)),)

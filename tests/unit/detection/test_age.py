@@ -109,6 +109,9 @@ COMPACTED = [
          want=(False, "EPOCH_MISMATCH")),
     Case("compacted: its id is known, and a broker dates the data", "abort(0, of=8)@99 data(1)@100",
          "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 cleaned_to(9)", want=(True, "EPOCH_MISMATCH")),
+    Case("compacted: a later record of its id may be missing", "abort(0, of=8)@99 data(1)@100",
+         "id(shop, of=99) empty@10 skip(9) id(app) empty(epoch=3)@500 skip(20) id(shop, of=99) empty@510 cleaned_to(20)",
+         want=(False, "EPOCH_MISMATCH")),
     Case("compacted: its coordinator is about to commit one that began after the data", "abort(0, of=8)@99 data(1)@100"
          " abort(2, of=8)@101", "id(shop, of=99) empty@10 skip(9) id(app) complete_commit@101 ongoing@500[orders-0]"
          " prepare_commit@501 cleaned_to(9)", want=(False, "STUCK_PREPARE")),

@@ -189,6 +189,13 @@ def test_a_pending_commit_names_its_transaction(spark: SparkSession) -> None:
     assert blocked["waiting_offsets"] == 60
 
 
+def test_a_pending_commit_blocks_though_only_others_are_open(spark: SparkSession) -> None:
+    key = commit_key("g", "t", 0)
+    (row,), (blocked,) = positions(spark, group_batch(2, (key, commit_value(60)), producer_id=9))
+    assert row["blocked_by"] == UNSTABLE
+    assert (blocked["group_id"], blocked["producer_id"], blocked["transactional_id"]) == ("g", None, None)
+
+
 def test_members_own_partitions_whatever_the_protocol(spark: SparkSession) -> None:
     found, _ = positions(
         spark,

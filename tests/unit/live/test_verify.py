@@ -14,12 +14,14 @@ from confluent_kafka.admin import ListOffsetsResultInfo
 
 from tests.report_tables import night, transaction, written
 from txnlog.cli import main
+from txnlog.commands.verify import _summary
 from txnlog.errors import ClusterError, OptionError
 from txnlog.live.answers import Ends, Topic, as_kafka_writes, offset_of
 from txnlog.live.verifications import Answer, Status, _of_topic, _with_ends, chosen_cluster, status_of
 
 START = 100
 PLACE = ("orders", 0)
+NEXT = "Next: txnlog abort-list --tables t --cluster 'a b'"
 
 
 def seen(log_start: int, high_watermark: int, stable: int) -> Answer:
@@ -117,6 +119,26 @@ def test_each_status_is_documented() -> None:
 def test_an_offset_that_a_leader_did_not_give_is_none() -> None:
     assert offset_of(ListOffsetsResultInfo(0, 1, 5)) == 0
     assert offset_of(ListOffsetsResultInfo(-1, -1, -1)) == "no answer"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "topic", "said"),
+    [
+        (
+            ["GONE", "STILL_STUCK", "GONE"],
+            None,
+            "2 GONE, 1 STILL_STUCK. Next: txnlog abort-list --tables t --cluster 'a b'",
+        ),
+        (
+            ["BLOCKED_BY_EARLIER"],
+            "-x",
+            "1 BLOCKED_BY_EARLIER. Next: txnlog abort-list --tables t --cluster 'a b' --topic=-x",
+        ),
+        (["RESOLVED"], None, "1 RESOLVED."),
+    ],
+)
+def test_the_last_line_has_the_numbers_and_the_next_command(statuses: list[str], topic: str | None, said: str) -> None:
+    assert _summary(statuses, "t", "a b", topic) == said
 
 
 def asked(root: str, address: str, *more: str) -> int:

@@ -176,6 +176,10 @@ def test_what_is_accepted_is_of_the_latest_dump_not_of_the_dump_that_was_judged_
         (["--format", "json"], "--include-accepted: only the script prints them separately, not --format json"),
         (["--format", "csv"], "--include-accepted: only the script prints them separately, not --format csv"),
         ([], "--include-accepted needs --unverified"),
+        (
+            ["--unverified", "--include-accepted", "STUCK_PREPARE"],
+            "--include-accepted: STUCK_PREPARE: no cause of an abort",
+        ),
     ],
 )
 def test_only_a_script_of_what_is_not_verified_has_what_is_accepted(

@@ -71,7 +71,7 @@ def test_without_a_run_nobody_knows_how_many_partitions_there_are() -> None:
     assert archived(WHOLE, kept(2, (20, 30), (12, 40))).missing == [1]
     found = archived(WHOLE, kept(1, (20, 30), (12, 40)))
     assert (found.missing, found.whole_since) == ([], at(12))
-    assert "in all 2 partitions that are kept; how many there are is known once a dump was judged" in summary(found)
+    assert "in all 2 partitions that are kept; how many there are is not known" in summary(found)
     assert summary(history(WHOLE, kept(1, (20, 30), (12, 40)))).endswith("in all partitions")
 
 

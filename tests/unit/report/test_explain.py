@@ -54,6 +54,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
                timestamps_trusted=False, last_marker_offset=None, evidence_file=None),
         opened(topic="ended", as_of=at(60)),
         opened(topic="lacking", cause="SKEW", action="UNDETERMINED", lacking="is_proven_late",
+               also_lacking=["history_is_whole"],
                wanted_cause="NEVER_ADDED"),
         opened(topic="named", transactional_id=HOSTILE, reason=HOSTILE),
     ]  # fmt: skip
@@ -138,11 +139,15 @@ def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
 
 def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_it(root: Root) -> None:
     [explanation] = explained(root, "lacking", 0).of_transactions
-    (lacking,) = explanation.rests_on
+    lacking, further = explanation.rests_on
+    assert further.startswith("Not proved, which NEVER_ADDED needs: The coordinator's records reach back")
+    assert further.endswith("To supply it: keep what coordinators say (txnlog archive); raise min.compaction.lag.ms of"
+                            " __transaction_state.")  # fmt: skip
     assert lacking.startswith("Not proved, which NEVER_ADDED needs: Its last batch was in the log for longer than")
     assert explanation.remedy.steps[0].says == (
         "NEVER_ADDED is not proved. To prove it: list the folder on the broker before the copy (listing.tsv), or dump"
-        " again later. Then see what the new dump lacks, and judge it:"
+        " again later. Besides, it lacks 1 more proof, which txnlog explain names. Then see what the new dump lacks,"
+        " and judge it:"
     )
     printed = rendered(Explanations([explanation], []), "table")
     assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ def transaction(**values: Any) -> dict[str, Any]:
     return {
         "cluster": "c", "topic": "orders", "partition": 0, "cause": "NEVER_ADDED", "action": "ABORT", "late": True,
         "open_for_ms": 7_200_000, "held_back_records": 5, "as_of": NOW, "producer_id": 7, "start_offset": 42,
-        "start_timestamp": None, "timestamps_trusted": False,
     } | values  # fmt: skip
 
 
@@ -105,14 +104,6 @@ def test_a_partition_has_the_age_of_its_oldest_and_its_records_once() -> None:
     assert value(found, "oldest_open_transaction_seconds", **place) == 7200
     assert value(found, "partition_held_back_records", **place) == 5
     assert value(found, "held_back_records", cluster="c") == 5
-
-
-def test_a_transaction_that_is_written_to_still_is_as_old_as_its_start_if_its_time_is_trusted() -> None:
-    began = NOW - timedelta(hours=9)
-    place = {"cluster": "c", "topic": "orders", "partition": "0"}
-    for is_trusted, want in ((True, 9 * 3600), (False, 7200)):
-        found = samples(exposition(figures([transaction(start_timestamp=began, timestamps_trusted=is_trusted)])))
-        assert value(found, "oldest_open_transaction_seconds", **place) == want
 
 
 def test_the_oldest_partitions_get_series_and_the_others_are_counted() -> None:
