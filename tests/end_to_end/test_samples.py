@@ -368,7 +368,7 @@ def test_a_timeline_shows_whom_a_newer_producer_fenced(tables: Root, sample: str
     assert [(row["fenced_by"], row["fenced_epoch"], row["producer_epoch"]) for row in found] == [
         ("NEW_PRODUCER", 0, 1),
         ("NEW_PRODUCER", 1, 2),
-        ("FENCING", 2, None),
+        ("FENCING", 2, 4),
     ]
 
 

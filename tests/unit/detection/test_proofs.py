@@ -18,7 +18,7 @@ from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import with_verdicts
 
 CASES = [*ATTACKS, *CAUSES, *DANGERS]
-JUDGED = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+JUDGED = ("cause", "action", "reason", "lacking", "also_lacking", "wanted_cause", "late", "confidence", "accepted")
 
 
 def test_each_discarding_rule_needs_proofs_and_is_reached_by_a_case(found: Found) -> None:

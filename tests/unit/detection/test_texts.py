@@ -84,7 +84,7 @@ def test_raw_segments_are_chosen_and_it_is_said_why(found: Found) -> None:
 
 
 def test_a_text_without_previous_producer_ids_cannot_be_accepted_for_compacted_history(found: Found) -> None:
-    decided = ("cause", "action", "reason", "lacking", "wanted_cause", "late", "confidence", "accepted")
+    decided = ("cause", "action", "reason", "lacking", "also_lacking", "wanted_cause", "late", "confidence", "accepted")
     judged = found.detection.transactions.drop(*decided)
     accepting = judged.transform(with_verdicts, Thresholds(accept_compacted_history=True))
     rows = accepting.where("cluster LIKE '%history compacted'").collect()
