@@ -2,7 +2,8 @@
 
 It follows the protocol (KIP-98, KIP-360, KIP-664, KIP-890, KIP-939), not the detection. Ids write transactions into
 partitions; their coordinator writes a record for each step and then the markers. What goes wrong in real clusters goes
-wrong here: markers are lost, come late or twice; data comes after the end of its transaction, without being added to
+wrong here: markers are lost, come late or twice; a commit request comes late and commits the next transaction of its
+producer when that is half written; data comes after the end of its transaction, without being added to
 one, or from a fenced producer; transactions stay Ongoing or in Prepare*; an administrator aborts; epochs run out, ids
 expire, logs lose their end in an unclean election, topics are made anew. Each broker and each producer has a clock of
 its own. Times are ms of true time since the start; what a clock says is written into words of `tests.logs_in_words`.
@@ -21,6 +22,8 @@ PARTITIONS = ("orders-0", "payments-0", "refunds-0")
 MINUTE = 60_000
 TIMEOUT_MS = 1 * MINUTE
 EXPIRATION_MS = 300 * MINUTE
+# A request that was sent again arrives a second time within this time.
+LATE_REQUEST_MS = 4 * MINUTE
 # The last epoch of a producer id that a transaction may use (`TransactionMetadata.isEpochExhausted`).
 LAST_EPOCH = 32766
 # Brokers' clocks are this far from true time at most: two of them differ by less than the clock skew of 5 s.
@@ -125,6 +128,8 @@ class Id:
     clock: int = 0
     writes_event_time: bool = False
     two_phase: bool = False
+    # The epoch of its last commit, and when that was complete.
+    committed: tuple[int, int] | None = None
 
 
 @dataclass
@@ -260,7 +265,22 @@ class Cluster:
             who.producer_id, who.epoch = following, 0
         # A Complete* record carries the time of its preparation, its batch the time at which it was appended.
         self._record(now, who, f"complete_{kind}", told, appended=ended)
-        return ended
+        return self._cut_in_two(who, owner, ended) if owner.commits else ended
+
+    def _cut_in_two(self, who: Id, first: Transaction, now: int) -> int:
+        """A late request to commit the transaction before may have committed this one, half written (KIP-890).
+
+        Its client knows nothing of that. It writes on, and to its own request to commit the coordinator says that all
+        is done, without a record. In version 2 such a request has an epoch that has ended.
+        """
+        sent, who.committed = who.committed, (who.epoch, now)
+        if who.version == 2 or not sent or sent[0] != who.epoch or now - sent[1] > LATE_REQUEST_MS or self.chance(0.8):
+            return now
+        told = now + self.dice.choice([50, 2_000, 40_000])
+        rest = Transaction(who.name, who.producer_id, first.partitions, now, told, commits=True)
+        for place in self.dice.sample(first.partitions, self.dice.randint(1, len(first.partitions))):
+            self._data(self.dice.randint(now + 1, told - 1), who, place, rest)
+        return told + 1
 
     def _end(self, who: Id, owner: Transaction, now: int) -> int | None:
         """Write the markers; when all were acknowledged. A leader that is not known loses its marker."""

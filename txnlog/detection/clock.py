@@ -155,6 +155,9 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     far as the producer or, where that is not believed, a broker says; `bounded_by`: what a broker says of that, null
     where none does.
     """
+    # A time after the copy's is of a clock that was ahead, and says nothing about what came after it.
+    of_past = f"if({{0}} <= as_of + {clock_skew_ms}, {{0}}, NULL)"
+    before, before_start = map(of_past.format, ("broker_timestamp_before", "broker_timestamp_before_start"))
     # The producer's time of the last batch can be the broker's, too.
     agrees = (
         f"last_timestamp >= 0 AND NOT clocks_contradict AND last_timestamp <= as_of + {clock_skew_ms}"
@@ -164,12 +167,12 @@ def with_activity(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     return transactions.selectExpr(
         "*",
         "if(is_log_append_time, last_timestamp, NULL) AS own",
-        "greatest(broker_timestamp_before, known_since) AS lower",
+        f"greatest({before}, known_since) AS lower",
         "least(broker_timestamp_after, complete_at, seen_until, own) AS upper",
         f"coalesce(lower > upper + {clock_skew_ms} OR lower > as_of + {clock_skew_ms}, false) AS clocks_contradict",
         "if(clocks_contradict, NULL, upper) AS bounded_by",
         "if(clocks_contradict, NULL, greatest(lower, if(batches = 1, own, NULL))) AS known_before",
-        "if(clocks_contradict, NULL, greatest(broker_timestamp_before_start, known_since, if(batches = 1, own, NULL))"
+        f"if(clocks_contradict, NULL, greatest({before_start}, known_since, if(batches = 1, own, NULL))"
         f" - {clock_skew_ms}) AS started_after",
         f"coalesce(is_log_append_time OR ({agrees}), false) AS timestamps_trusted",
         "if(timestamps_trusted, last_timestamp, known_before) AS last_activity",

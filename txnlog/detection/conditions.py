@@ -13,13 +13,14 @@ from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
 def _may_be_of(abort: str) -> str:
     """Whether the data may be of an aborted transaction that listed the partition, by epochs and brokers' times."""
-    # An abort by the coordinator, and each of version 2, ends at the epoch after the data's.
-    of_data = "BETWEEN first_producer_epoch AND producer_epoch"
-    is_its_epoch = (
-        f"({abort}.epoch - 1 {of_data}"
-        f" OR (coalesce({abort}.client_transaction_version, 0) < 2 AND {abort}.epoch {of_data}))"
+    # An abort by the coordinator, and each of version 2, ends at the epoch after the data's; by 4.0 two epochs after it
+    # where a producer was fenced. Of data below the log start the first epoch is not known.
+    lowest = f"coalesce(first_producer_epoch, 0) + if(coalesce({abort}.client_transaction_version, 0) < 2, 0, 1)"
+    is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 2)"
+    came = (
+        f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort"
+        " AND coalesce(last_end.marker_type, '') <> 'COMMIT', false)"
     )
-    came = f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort, false)"
     return (
         f"({abort} IS NOT NULL AND {is_its_epoch} AND NOT {came}"
         f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
@@ -115,6 +116,24 @@ CONDITIONS: dict[str, str] = {
     " OR bounded_by + clock_skew_ms < committed.timestamp)",
     # So it may if an aborted transaction can have written it, of which no marker is here either.
     "may_be_aborted": " OR ".join(_may_be_of(f"committed.abort_{each}") for each in ("before", "after")),
+    # Before version 2 a request to commit that arrives late commits the next transaction of its producer, too, half
+    # written as it may be. The client's own request is then answered without a record (KIP-890, KAFKA-17754), so that
+    # nothing tells what was written after the marker from a late write. The request was sent before the end of an
+    # earlier transaction of the same epoch, and what it cut in two was written before the next one began.
+    "may_be_cut_in_two": "committed IS NOT NULL AND coalesce(committed.client_transaction_version, 0) < 2"
+    " AND committed.epoch BETWEEN coalesce(first_producer_epoch, committed.epoch) AND producer_epoch"
+    " AND NOT coalesce(started_after > committed.next_started, false)"
+    " AND NOT coalesce(marker_came AND listing.prepared.offset > committed.offset, false)",
+    "follows_late_commit": "may_be_cut_in_two AND committed.timestamp - committed.previous_ended <= padding_ms",
+    "reaches_before_commit": "NOT may_be_cut_in_two OR whole_from < committed.timestamp - padding_ms",
+    # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator.
+    "may_be_unlisted": "exists(moved_commits, each -> NOT exists(each.topic_partitions,"
+    " listed -> listed.topic = topic AND listed.partition = partition)"
+    " AND each.epoch BETWEEN coalesce(first_producer_epoch, 0)"
+    " + if(coalesce(each.client_transaction_version, 0) < 2, 0, 1)"
+    " AND producer_epoch + if(coalesce(each.client_transaction_version, 0) < 2, 0, 1)"
+    " AND NOT coalesce(started_after > each.timestamp, false)"
+    " AND NOT coalesce(bounded_by + clock_skew_ms < each.start_timestamp, false))",
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"

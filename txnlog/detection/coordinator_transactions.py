@@ -9,13 +9,15 @@ from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, WRI
 
 # The records of an id in their order.
 _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
+_OF_EPOCH = f"PARTITION BY {', '.join(ID)}, producer_id, producer_epoch ORDER BY offset"
 
 
 def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     """All records of the given ids (columns of `ID`) in their order, each with its transaction and what follows it.
 
     `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
-    that says a Prepare* record's markers are all written; `is_current` marks the highest offset.
+    that says a Prepare* record's markers are all written; `is_current` marks the highest offset. `previous_ended` is
+    when the transaction before it of the same producer epoch was decided, `next_started` when the next one began.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     return (
@@ -28,6 +30,10 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             f" AND lag(producer_id) OVER ({_IN_TURN}) <=> producer_id AS continues",
             f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
             f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
+            f"last_value(if(state LIKE 'Prepare%' OR state LIKE 'Complete%', last_update_timestamp, NULL), true)"
+            f" OVER ({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS previous_ended",
+            f"first_value(if(state = 'Ongoing', start_timestamp, NULL), true)"
+            f" OVER ({_IN_TURN} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next_started",
         )
         .selectExpr(
             "* EXCEPT (is_under_way, continues)",
@@ -57,16 +63,36 @@ def births(history: DataFrame) -> DataFrame:
     return first.where("is_birth").drop("is_birth")
 
 
+def moved_commits(history: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id): its `moved_commits`, of which the coordinator changed under way.
+
+    An unclean election may have lost a record that listed a partition. The new coordinator commits the others.
+    """
+    commit = (
+        "struct(offset, producer_epoch AS epoch, last_update_timestamp AS timestamp, start_timestamp,"
+        " client_transaction_version, topic_partitions)"
+    )
+    transactions = summed(
+        history.where(IS_UNDER_WAY),
+        (*ID, "producer_id", "transaction"),
+        f"max_by({commit}, offset) FILTER (WHERE state = 'PrepareCommit') AS commit",
+        "min(coordinator_epoch) < max(coordinator_epoch) OR count_if(state = 'Ongoing') = 0 AS has_moved",
+    )
+    moved = transactions.where("commit IS NOT NULL AND has_moved")
+    return summed(moved, (*ID, "producer_id"), "collect_list(commit) AS moved_commits")
+
+
 # The partition of a transactional id's producer id.
 _PAIR = ("cluster", "producer_id", "transactional_id", "topic", "partition")
 _OF_PAIR = f"PARTITION BY {', '.join(_PAIR)} ORDER BY listed_offset"
 _PREPARED = (
     "struct(offset, state, producer_epoch AS epoch, last_update_timestamp AS timestamp, ended_timestamp,"
-    " coordinator_epoch, file, position)"
+    " coordinator_epoch, file, position, previous_ended, next_started)"
 )
 _COMMIT = (
     "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
-    " prepared.position, client_transaction_version, abort_before, abort_after)"
+    " prepared.position, prepared.previous_ended, prepared.next_started, client_transaction_version, abort_before,"
+    " abort_after)"
 )
 # `follows_abort`: one marker may be of either.
 _ABORT = (

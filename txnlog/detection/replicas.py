@@ -2,10 +2,10 @@
 
 What earlier dumps showed is one more copy, as far as history goes (`txnlog.detection.whole_ranges`).
 
-The current state of an id is that of the chosen copy. As history the records of another copy count as well, as far as
-that is whole and below its high watermark, if it reaches into what is whole in the chosen copy: a copy that ends right
-there may be of a log that went another way. Copies that disagree show that records were lost in an unclean leader
-election.
+The current state of an id is that of the chosen copy. As history the records of other copies count as well, as far as
+they are whole and below the high watermark: of each copy that reaches into what is whole in the one before it, starting
+with the chosen one. A copy that ends right there may be of a log that went another way. Copies that disagree show that
+records were lost in an unclean leader election.
 
 The cleaner merges segments and removes those that it has merged (`UnifiedLog.replaceSegments`). A copy that is made
 meanwhile may have the first one as it was and lack the next: a gap like those that the cleaner leaves. So what lies
@@ -41,9 +41,9 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
 
     `whole_from`: every record from that offset to the copy's end is there and can be read. `certain_to`: every broker
     that could lead had the records below; null where nobody says so. `is_chosen`: whether it is the copy that is
-    believed, and `own_from` from where on that is whole. `other`: the copy that reaches back furthest of those that
-    reach up to there. `history_from`: every record from that offset on is in one of the two. `epochs`: leader epochs of
-    its records, with the first and the last offset that is left of each.
+    believed, and `own_from` from where on that is whole. `others`: the copies that have what lies before, one after
+    the other back in time, each with the offsets that are taken from it. `history_from`: every record from that offset
+    on is in one of them. `epochs`: leader epochs of its records, each with the first and the last offset that is left.
     """
     records = summed(
         states,
@@ -55,7 +55,11 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
         records, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs"
     )
     # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
-    is_earlier = "NOT is_chosen AND whole_from < own_from AND certain_to > own_from AND own_end > own_from"
+    reaching = (
+        "array_sort(filter(candidates, each -> each.whole_from < element_at(taken, -1).whole_from"
+        " AND each.certain_to > element_at(taken, -1).whole_from AND own_end > own_from))"
+    )
+    itself = "named_struct('whole_from', own_from, 'certain_to', own_end, 'broker', broker, 'log_dir', log_dir)"
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
@@ -79,8 +83,18 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             f"max(if(is_chosen, log_end_offset, NULL)) {_OF_PLACE} AS own_end",
             f"max(if(is_chosen OR is_text, NULL, log_end_offset)) {_OF_PLACE} AS others_end",
         )
-        .selectExpr("*", f"min(if({is_earlier}, struct(whole_from, broker, log_dir), NULL)) {_OF_PLACE} AS other")
-        .selectExpr("*", "least(own_from, other.whole_from) AS history_from")
+        .selectExpr(
+            "*",
+            f"collect_list(if(is_chosen, NULL, struct(whole_from, certain_to, broker, log_dir))) {_OF_PLACE}"
+            " AS candidates",
+            f"aggregate(candidates, array({itself}), (taken, _) -> concat(taken, slice({reaching}, 1, 1))) AS taken",
+        )
+        .selectExpr(
+            "* EXCEPT (candidates, taken)",
+            "transform(slice(taken, 2, size(taken)), (each, i) -> struct(each.broker, each.log_dir,"
+            " each.whole_from AS from_offset, taken[i].whole_from AS to_offset)) AS others",
+            "least(own_from, array_min(others.from_offset)) AS history_from",
+        )
     )
 
 
@@ -93,13 +107,9 @@ def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame
     has something beyond it.
     """
     chosen = copies.where("is_chosen")
-    # What the archive has, `archived_states` adds. Without a copy that reaches back further its stretch is empty.
-    stretch = "named_struct('broker', {}, 'log_dir', {}, 'from_offset', {}, 'to_offset', {})"
-    in_turn = (
-        stretch.format("broker", "log_dir", "0L", "history_from"),
-        stretch.format("coalesce(other.broker, broker)", "coalesce(other.log_dir, log_dir)", "copied_from", "own_from"),
-        stretch.format("broker", "log_dir", "coalesce(own_from, 0)", f"{NOTHING_FOLLOWS}L"),
-    )
+    # What the archive has, `archived_states` adds.
+    own = "named_struct('broker', broker, 'log_dir', log_dir, 'from_offset', {}, 'to_offset', {})"
+    in_turn = own.format("0L", "history_from"), own.format("coalesce(own_from, 0)", f"{NOTHING_FOLLOWS}L")
     reaching = (
         chosen.selectExpr("*", *(f"CAST(NULL AS {kind}) AS {name}" for name, kind in OF_ARCHIVE.items()))
         if archived is None
@@ -115,7 +125,7 @@ def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame
             *OF_ARCHIVE,
             "coalesce(unlisted_from >= history_from, true) AS are_listed",
             "coalesce(others_end > history_from, false) AS others_reach",
-            f"inline(array({', '.join(in_turn)}))",
+            f"inline(concat(array({', '.join(in_turn)}), others))",
         )
     )
 

@@ -30,7 +30,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
         ["commit_is_missing", "commit_is_witnessed", *(f"NOT {proof.name}" for proof in CONTRADICTING)]
     )
     return (
-        transactions.selectExpr("*", f"{_first_rule()} AS rule")
+        transactions.selectExpr("*", f"{first_rule()} AS rule")
         .selectExpr("*", f"{_missing()} AS missing")
         .selectExpr("*", "missing[0] AS lacking")
         .selectExpr(
@@ -48,7 +48,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
 
 
-def _first_rule() -> str:
+def first_rule() -> str:
     """The number of the rule that decides, from 1 on."""
     return f"CASE{''.join(f' WHEN {rule.when} THEN {number}' for number, rule in enumerate(RULES, 1))} END"
 

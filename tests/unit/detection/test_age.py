@@ -93,6 +93,13 @@ CONFIDENCE = [
          " ongoing(epoch=1)@100[orders-0] prepare_commit(epoch=2)@101 complete(epoch=2)@101", want="KEEP HIGH"),
     Case("confidence: an abort right after the lost commit may have written it", "data(0, appended)@101",
          f"{LOST} ongoing@101:02[orders-0] prepare_abort@101:03 complete@101:03", want="KEEP MEDIUM"),
+    Case("confidence: the last marker is of a commit, whatever its time", "data(0)@99:50 commit(1)@99:56 data(2, appended)@99:57",
+         f"ongoing@99:50[orders-0] prepare_commit@99:56 complete@99:56 {ABORTED} {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: its first batch is below the log start, and of which epoch it was is not known",
+         "segment(5) epochs(5, 5) snapshot(5, open=2)@99:57 data(5, appended)@100", f"{ABORTED} {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: that abort is two epochs above it, as by a coordinator of 4.0 that fences", "data(0, appended)@100",
+         "id(app, version=2) ongoing@99:56[orders-0] prepare_abort(epoch=2)@99:57 complete(epoch=2)@99:58"
+         " ongoing(epoch=2)@100[orders-0] prepare_commit(epoch=3)@101 complete(epoch=3)@101", want="KEEP MEDIUM"),
     Case("confidence: that abort began later than it, by a broker's clock", "data(0, appended)@100",
          f"{LOST} ongoing@200[orders-0] prepare_abort@200:03 complete@200:03", want="KEEP HIGH"),
     Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),

@@ -23,6 +23,12 @@ KEPT_IN_PAYMENTS = (
 )  # fmt: skip
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
+# A transaction whose first half a late request to commit the one before it has committed; the second half is at 4.
+CUT = "data(0)@19 commit(1)@19:30 data(2)@20 commit(3)@20:05 data(4)@20:06 abort(5, of=8)@60"
+EARLIER = "ongoing@19[orders-0] prepare_commit@19:30 complete@19:30"
+HALF = "ongoing@20[orders-0] prepare_commit@20:05 complete@20:05"
+# Only payments-0 is listed, and a new coordinator commits it.
+MOVED = "ongoing@99[payments-0] prepare_commit(coordinator=1)@101 complete(coordinator=1)@101"
 # Offsets 1 to 4 are missing after the id's last record.
 TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
@@ -182,6 +188,14 @@ CASES = [
            "abort(0, of=8)@70 data(1)@100", "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95",
            "HISTORY_COMPACTED UNDETERMINED",
            logs={f"{TRANSACTION_STATE}-0@2": "id(app) empty@50 ongoing@80[payments-0] prepare_abort@90"}),
+    attack(18, "whole in two others in turn", "abort(0, of=8)@70 data(1)@100",
+           "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "NEVER_ADDED ABORT",
+           logs={f"{TRANSACTION_STATE}-0@2": "skip(1) id(app) ongoing@80[payments-0] prepare_abort@90 complete@90 cleaned_to(1)",
+                 f"{TRANSACTION_STATE}-0@3": "id(app) empty@50 ongoing@80[payments-0]"}),
+    attack(18, "the second of two others ends right where the first is whole", "abort(0, of=8)@70 data(1)@100",
+           "skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95", "HISTORY_COMPACTED UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "skip(1) id(app) ongoing@80[payments-0] prepare_abort@90 complete@90 cleaned_to(1)",
+                 f"{TRANSACTION_STATE}-0@3": "id(app) empty@50"}),
     attack(18, "the other copy is of the topic before it was recreated", "abort(0, of=8)@70 data(1)@100",
            "topic(new) skip(3) id(app) complete_abort@90 cleaned_to(4) id(other, of=3) empty@95",
            "COVERAGE_GAP UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
@@ -352,8 +366,14 @@ CASES = [
     # 15: data that is certainly later than the commit.
     attack(15, "a recreated topic", "abort(0, of=8)@300 data(1)@301 abort(2, of=8)@302", COMMITTED, "NEVER_ADDED ABORT"),
     # 16: one marker from the future.
-    attack(16, "a marker that is stamped 33 hours ahead", "abort(0, of=8)@2980 data(1)@100 abort(2, of=8)@101", "empty@50",
-           "SKEW UNDETERMINED"),
+    attack(16, "a marker that is stamped 33 hours ahead: later than the copy", "abort(0, of=8)@2980 data(1)@100"
+           " abort(2, of=8)@101", "empty@50", "NEVER_ADDED ABORT"),
+    attack(16, "it says nothing of when the data was written", "abort(0, of=8)@2980 data(1)@100 abort(2, of=8)@101",
+           "skip(50) id(app) empty(epoch=3)@80 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(16, "nothing follows, either", "abort(0, of=8)@2980 data(1)@100", None, "SKEW UNDETERMINED",
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"2": (995, 996)}),
+    attack(16, "a marker that is stamped hours ahead: which of the two is wrong does not follow", "abort(0, of=8)@700"
+           " data(1)@100 abort(2, of=8)@101", "empty@50", "SKEW UNDETERMINED"),
     # 17: a listing made before the copy says when the end of a quiet partition was there.
     attack(17, "no id is known and nothing follows, but it was listed", "abort(0, of=8)@60 data(1)@100 listed@101", None,
            "COORDINATOR_UNKNOWN ABORT", logs={f"{TRANSACTION_STATE}-0@2": "id(other, of=8) empty@50"}, copied={"2": (995, 996)}),
@@ -432,6 +452,53 @@ CASES = [
     attack(28, "its producer id was given out twice, and what came before the second time is compacted away",
            "abort(0, of=8)@60 data(1)@100 abort(2, of=8)@200", "skip(3) complete_commit@101 empty@150 cleaned_to(3)",
            "HISTORY_COMPACTED UNDETERMINED"),
+    # 29: a commit request that arrives late commits the next transaction, too, half written as it is (KIP-890).
+    attack(29, "the second half of a transaction", CUT, f"empty@5 {EARLIER} {HALF}", "SKEW UNDETERMINED"),
+    attack(29, "of the earlier one only the decision is left", CUT,
+           f"skip(9) id(app) complete_commit@19:30 {HALF} cleaned_to(9)", "SKEW UNDETERMINED"),
+    attack(29, "the earlier one was in another partition", CUT.replace("data(0)@19 commit(1)@19:30", "plain(0..1)@19"),
+           f"empty@5 {EARLIER.replace('orders', 'payments')} {HALF}", "SKEW UNDETERMINED",
+           logs={"payments-0@1": "data(0)@19 commit(1)@19:30"}),
+    attack(29, "ending the next one, which is stuck, would discard it", CUT,
+           f"empty@5 {EARLIER} {HALF} ongoing@950[orders-0]", "SKEW UNDETERMINED"),
+    attack(29, "what came shortly before it is compacted away", "plain(0..1)@19 data(2)@20 commit(3)@22 data(4)@22:01"
+           " abort(5, of=8)@60", f"skip(9) id(app) {HALF.replace('20:05', '22')} cleaned_to(9)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(29, "no request was sent before the first one of its epoch", "plain(0..1)@19 data(2)@20 commit(3)@20:05"
+           " data(4)@20:06 abort(5, of=8)@60", f"empty@5 {HALF}", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "a producer was started in between", CUT.replace("data(2)@20 commit(3)@20:05 data(4)",
+           "data(2, epoch=1)@20 commit(3, epoch=1)@20:05 data(4, epoch=1)"), f"empty@5 {EARLIER} empty(epoch=1)@19:40"
+           " ongoing(epoch=1)@20[orders-0] prepare_commit(epoch=1)@20:05 complete(epoch=1)@20:05", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "the earlier one ended long before", CUT.replace("@19", "@11"),
+           f"empty@5 {EARLIER.replace('@19', '@11')} {HALF}", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "a broker dates it after the start of the next one", CUT.replace("data(4)@20:06", "abort(4, of=8)@31 data(5)@32")
+           .replace("abort(5, of=8)", "abort(6, of=8)"), f"empty@5 {EARLIER} {HALF} ongoing@30[payments-0] prepare_abort@30:10 complete@30:10",
+           "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "a broker dates it after the start of the next one, which is stuck", CUT.replace(
+           "data(4)@20:06 abort(5, of=8)@60", "abort(4, of=8)@951 data(5)@952"),
+           f"empty@5 {EARLIER} {HALF} ongoing@950[orders-0]", "STUCK_ONGOING FENCE"),
+    attack(29, "the next one there was aborted", f"{CUT} abort(6)@70 data(7)@71 abort(8, of=8)@80",
+           f"empty@5 {EARLIER} {HALF} ongoing@69[orders-0] prepare_abort@70 complete@70", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "in version 2 the request that comes late has an epoch that has ended", "data(0)@19 commit(1, epoch=1)@19:30"
+           " data(2, epoch=1)@20 commit(3, epoch=2)@20:05 data(4, epoch=2)@20:06 abort(5, of=8)@60",
+           "id(app, version=2) empty@5 ongoing@19[orders-0] prepare_commit(epoch=1)@19:30 complete(epoch=1)@19:30"
+           " ongoing(epoch=1)@20[orders-0] prepare_commit(epoch=2)@20:05 complete(epoch=2)@20:05", "NEVER_ADDED ABORT"),
+    # 30: an unclean election took the record that listed the partition, and the new coordinator committed the rest.
+    attack(30, "committed without the partition", "data(0)@100 abort(1, of=8)@200", f"id(app) empty@50 {MOVED}", "SKEW UNDETERMINED"),
+    attack(30, "committed without the partition, and its COMMIT elsewhere has the epoch", "data(0)@100 abort(1, of=8)@200",
+           "id(app, version=2) empty@50 ongoing@99[payments-0] prepare_commit(epoch=1, coordinator=1)@101"
+           " complete(epoch=1, coordinator=1)@101", "SKEW UNDETERMINED",
+           logs={"payments-0@1": "data(0)@100 commit(1, epoch=1, by=1)@101"}),
+    attack(30, "nothing is left of its first records", "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200", "skip(9) id(shop, of=99)"
+           " empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "SKEW UNDETERMINED"),
+    attack(30, "the coordinator stayed", "data(0)@100 abort(1, of=8)@200",
+           f"id(app) empty@50 {MOVED.replace('coordinator=1', 'coordinator=0')}", "NEVER_ADDED ABORT"),
+    attack(30, "a broker dates it after the commit", "abort(0, of=8)@102 data(1)@103 abort(2, of=8)@200",
+           f"id(app) empty@50 {MOVED}", "NEVER_ADDED ABORT"),
+    attack(30, "a broker dates it before the transaction", "data(0)@70 abort(1, of=8)@71", f"id(app) empty@50 {MOVED}",
+           "NEVER_ADDED ABORT"),
+    attack(30, "in version 2 of another epoch", "data(0, epoch=1)@100 abort(1, of=8)@200",
+           "id(app, version=2) empty@50 ongoing@99[payments-0] prepare_commit(epoch=1, coordinator=1)@101"
+           " complete(epoch=1, coordinator=1)@101", "NEVER_ADDED ABORT"),
 ]  # fmt: skip
 
 
