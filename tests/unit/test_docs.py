@@ -14,8 +14,9 @@ import txnlog
 from tests import pages
 from txnlog.commands.parser import parser
 from txnlog.config import OPTIONS, detect_options, read_config
-from txnlog.detection.causes import Action, Confidence
+from txnlog.detection.causes import Action
 from txnlog.detection.rules import RULES
+from txnlog.detection.verdicts import Confidence
 from txnlog.dump.manifest import read_manifest
 from txnlog.tables.layout import TABLES, columns_of
 

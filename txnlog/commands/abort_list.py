@@ -20,6 +20,7 @@ from txnlog.commands.command import (
     tables_root,
     write,
 )
+from txnlog.detection.causes import CAUSES_OF_ABORT
 from txnlog.errors import OptionError
 from txnlog.report import abort_candidates
 from txnlog.report.abort_script import Aborts, script
@@ -106,7 +107,7 @@ def _check(parsed: argparse.Namespace) -> None:
         raise OptionError(f"--include-accepted: only the script prints them separately, not --format {parsed.format}")
     if parsed.include_accepted and not parsed.unverified:
         raise OptionError("--include-accepted needs --unverified: verify asks about proved candidates only")
-    if others := sorted(set(parsed.include_accepted) - abort_candidates.ABORTED):
+    if others := sorted(set(parsed.include_accepted) - CAUSES_OF_ABORT):
         raise OptionError(f"--include-accepted: {', '.join(map(printable, others))}: no cause of an abort")
 
 

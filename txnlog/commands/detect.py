@@ -18,7 +18,8 @@ from txnlog.job.steps import steps_of
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions
 from txnlog.report.coordinator_history import FIRST_DUMP, histories, summary
-from txnlog.report.late_transactions import latest_runs, latest_transactions
+from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.latest_run import latest_runs
 from txnlog.report.output import counted, printable
 from txnlog.report.table_rows import rows
 from txnlog.tables.layout import RUNS, URI, Root

@@ -1,4 +1,4 @@
-"""Why a transaction is open, what to do, and how sure that is: the names that rows carry, and the texts about them."""
+"""Why a transaction is open, and what to do: the names that rows carry, and the texts about them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,6 @@ class Action(enum.StrEnum):
 
 # What ends in data being discarded, or in the coordinator discarding it.
 DISCARDING = (Action.ABORT, Action.FENCE, Action.MOVE_COORDINATOR)
-
-
-class Confidence(enum.StrEnum):
-    """How whole the evidence is."""
-
-    HIGH = "HIGH"
-    MEDIUM = "MEDIUM"
-    LOW = "LOW"
 
 
 _KIP_890 = (
@@ -248,3 +240,7 @@ class Cause(enum.StrEnum):
         ("Damage in the dump may hide the marker or the coordinator's record that ends it."),
         (f"{_NEXT_DUMP} Copy the file again; if the broker's own is damaged, copy another replica."),
     )
+
+
+# The names of those whose action is ABORT.
+CAUSES_OF_ABORT = frozenset(cause.value for cause in Cause if cause.action is Action.ABORT)

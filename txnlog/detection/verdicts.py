@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
-from txnlog.detection.causes import DISCARDING, Action, Cause, Confidence
+from txnlog.detection.causes import CAUSES_OF_ABORT, DISCARDING, Action
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import CONTRADICTING, PROOFS
 from txnlog.detection.rules import RULES
+
+
+class Confidence(enum.StrEnum):
+    """How whole the evidence is."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
 
 BY_TEXT = " (by kafka-dump-log output)"
 
@@ -90,7 +100,7 @@ def _lacking_reasons() -> str:
 _RESTS_ON_TEXT = "(coalesce(is_text, false) OR coalesce(coordinator_is_text, false))"
 # What may be forced is an abort: a coordinator's own transaction may have been committed by now. Older dump-log output
 # lacks previous producer ids. And the time of the data must not rest on its producer alone.
-_IS_ABORT = f"wanted_cause IN {tuple(cause.value for cause in Cause if cause.action is Action.ABORT)}"
+_IS_ABORT = f"wanted_cause IN {tuple(sorted(CAUSES_OF_ABORT))}"
 _LACKS_HISTORY_ALONE = (
     f"coalesce(lacking = '{HISTORY_IS_WHOLE.name}' AND (also_lacking IS NULL OR NOT is_known) AND {_IS_ABORT}"
     " AND (bounded_by IS NOT NULL OR known_before IS NOT NULL OR NOT is_known)"

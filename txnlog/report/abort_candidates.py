@@ -6,15 +6,12 @@ import shlex
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from txnlog.detection.causes import Action, Cause
-from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
+from txnlog.detection.causes import CAUSES_OF_ABORT
+from txnlog.report.latest_run import latest_runs, of_latest_run, since
 from txnlog.report.output import as_csv, as_json
 from txnlog.report.table_rows import rows
 from txnlog.report.verified import ADDED
-from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, RUNS, Root, columns_of
-
-# Names of the causes whose action is ABORT.
-ABORTED = frozenset(cause.value for cause in Cause if cause.action is Action.ABORT)
+from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Root, columns_of
 
 
 def open_candidates(root: Root) -> list[dict[str, Any]]:
@@ -40,9 +37,9 @@ def accepted(root: Root, causes: Collection[str]) -> list[dict[str, Any]]:
 
     Only causes of an abort: what a coordinator is about to end may be committed by now.
     """
-    runs = {run["cluster"]: run for run in rows(root, RUNS, order=LATEST_LAST)}.values()
+    runs = latest_runs(root)
     found = rows(root, OPEN_TRANSACTIONS, f"accepted = true AND action = 'UNDETERMINED' AND {since(runs)}")
-    return of_latest_run((row for row in found if row["wanted_cause"] in ABORTED.intersection(causes)), runs)
+    return of_latest_run((row for row in found if row["wanted_cause"] in CAUSES_OF_ABORT.intersection(causes)), runs)
 
 
 def rendered(found: list[dict[str, Any]], form: str) -> str:

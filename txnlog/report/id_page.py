@@ -17,7 +17,8 @@ from txnlog.report.details import evidence
 from txnlog.report.fitted import Column, Drawn
 from txnlog.report.id_timeline import IdTimeline
 from txnlog.report.id_timeline_svg import drawn
-from txnlog.report.late_transactions import latest_runs, latest_transactions
+from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.latest_run import latest_runs
 from txnlog.report.output import with_cells, with_cluster
 from txnlog.report.remedy import remedy, states_under_way
 from txnlog.report.selection import Selection

@@ -11,12 +11,12 @@ from typing import Any
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import counted_actions, rank
 from txnlog.report.fitted import ACTION_STYLES, Column
-from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
+from txnlog.report.latest_run import latest_runs, of_latest_run, since
 from txnlog.report.output import as_csv, as_json, as_table, counted, plain
 from txnlog.report.paragraphs import Paragraph, text_of
 from txnlog.report.selection import ALL, Selection
-from txnlog.report.table_rows import answer, check_cluster, rows
-from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root, columns_of
+from txnlog.report.table_rows import check_cluster, rows
+from txnlog.tables.layout import OPEN_TRANSACTIONS, Root, columns_of
 
 COLUMNS = (
     Column("Topic", "topic", is_name=True),
@@ -41,13 +41,6 @@ def late_transactions(root: Root, selection: Selection = ALL) -> list[dict[str, 
     runs = latest_runs(root)
     check_cluster(selection.cluster, runs)
     return selection.of(latest_transactions(root, runs, "late IS NULL OR late"))
-
-
-def latest_runs(root: Root) -> list[dict[str, Any]]:
-    """The latest run of each cluster: `cluster`, `as_of_from` and `as_of_to`."""
-    # After years of nights each column is a read of as many files.
-    read = f"SELECT cluster, as_of_from, as_of_to FROM found ORDER BY {LATEST_LAST}"
-    return list({run["cluster"]: run for run in answer(root, read, found=RUNS)}.values())
 
 
 def latest_transactions(root: Root, runs: list[dict[str, Any]], where: str = "true") -> list[dict[str, Any]]:

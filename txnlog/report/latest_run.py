@@ -1,15 +1,24 @@
-"""Rows of the tables that belong to the latest run over each cluster."""
+"""The latest run over each cluster, and the rows of the tables that belong to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from txnlog.report.table_rows import answer
+from txnlog.tables.layout import RUNS, Root
 from txnlog.times import instant_literal
 
 Run = Mapping[str, Any]
 # The order of runs, as SQL: of an older dump that is judged after a newer one no row is the latest.
 LATEST_LAST = "as_of_to, finished_at"
+
+
+def latest_runs(root: Root) -> list[dict[str, Any]]:
+    """The latest run of each cluster: `cluster`, `as_of_from` and `as_of_to`."""
+    # After years of daily runs each column is a read of as many files.
+    read = f"SELECT cluster, as_of_from, as_of_to FROM found ORDER BY {LATEST_LAST}"
+    return list({run["cluster"]: run for run in answer(root, read, found=RUNS)}.values())
 
 
 def of_latest_run(found: Iterable[dict[str, Any]], runs: Iterable[Run]) -> list[dict[str, Any]]:

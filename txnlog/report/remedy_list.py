@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from txnlog.report.advice import counted_actions
 from txnlog.report.fitted import ACTION_STYLES
-from txnlog.report.late_transactions import latest_runs, latest_transactions
+from txnlog.report.late_transactions import latest_transactions
+from txnlog.report.latest_run import latest_runs
 from txnlog.report.output import as_csv, counted, plain
 from txnlog.report.paragraphs import Paragraph, of_steps, text_of
 from txnlog.report.remedy import Remedy, Step, remedy, states_under_way
