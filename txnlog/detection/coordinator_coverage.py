@@ -98,7 +98,7 @@ def _with_proven_times(
 
 def _readable_copies(copies: DataFrame) -> DataFrame:
     # A copy without an end is one that could not be opened: missing. With fewer copies than others have, the leader's
-    # may be missing, and a follower that had fallen behind proves what it has and nothing more.
+    # may be missing, and a follower that lagged proves what it has and nothing more.
     return copies.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL").selectExpr(
         "*",
         "partition AS coordinator_partition",

@@ -45,6 +45,7 @@ def keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
     try:
         yield keep
     except BaseException:
+        # Whatever ends the job, Ctrl-C too: or it would wait below until frames are computed that nobody uses.
         # Where Spark itself is gone, there is nothing to interrupt.
         with suppress(*SPARK_ERRORS, OSError):
             spark.interruptTag(AHEAD)

@@ -63,7 +63,7 @@ def script(aborts: Aborts) -> str:
     parts += [_entry(row, aborts) for row in aborts.offered]
     parts += [WARNING] if aborts.accepted else []
     parts += [_entry(row, aborts) for row in aborts.accepted]
-    parts += [_left_out(row, "it is behind an earlier transaction", aborts) for row in aborts.blocked]
+    parts += [_left_out(row, "it comes after an earlier open transaction", aborts) for row in aborts.blocked]
     return "".join([*parts, "\nfinish\n"])
 
 

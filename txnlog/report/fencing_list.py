@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from txnlog.report.abort_candidates import option, word
@@ -44,13 +46,10 @@ def fencings(root: Root, wanted: Wanted, limit: int | None = None) -> Fencings:
         each for each in producers(root, wanted) if each["event"] == STARTED and each["fenced_epoch"] is not None
     ]
     following = {_producer(event, "fenced_producer_id", "fenced_epoch"): event for event in started}
-    found = []
-    for row in ended:
-        new = following.get(_producer(row, "producer_id", "end_epoch")) if row["ended_by"] == FENCING else None
-        found.append(_row(of_transaction(row), row["decided_at"] or row["start_timestamp"], row["ended_by"], new))
+    by_coordinators = (_by_coordinator(row, following) for row in ended)
     others = (each for each in started if _producer(each, "fenced_producer_id", "fenced_epoch") not in own)
-    found += (_row(each, each["time"], NEW_PRODUCER, each) for each in others)
-    found = [row for row in found if is_within(wanted, row["time"])]
+    by_producers = (_row(each, each["time"], NEW_PRODUCER, each) for each in others)
+    found = [row for row in chain(by_coordinators, by_producers) if is_within(wanted, row["time"])]
     if not found:
         check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=COORDINATOR_RECORDS))
     found.sort(key=lambda row: (row["time"], row["cluster"], row["transactional_id"], row["offset"]))
@@ -62,6 +61,12 @@ _BY_COORDINATOR = f"ended_by IN ('{TIMEOUT}', '{FENCING}')"
 
 def _producer(row: Row, producer_id: str, epoch: str) -> tuple[Any, ...]:
     return row["cluster"], row["transactional_id"], row[producer_id], row[epoch]
+
+
+def _by_coordinator(row: Row, following: Mapping[tuple[Any, ...], Row]) -> Row:
+    """The fencing by which a coordinator ended a transaction, with the new producer that it was for."""
+    new = following.get(_producer(row, "producer_id", "end_epoch")) if row["ended_by"] == FENCING else None
+    return _row(of_transaction(row), row["decided_at"] or row["start_timestamp"], row["ended_by"], new)
 
 
 def _row(event: Row, time: Any, by: str, new: Row | None) -> Row:

@@ -45,7 +45,7 @@ def _diverged(copies: Sequence[RecordOutcome]) -> bool:
 
 
 def _lacks(copy: RecordOutcome, other: RecordOutcome) -> bool:
-    """Whether a copy lacks what another one has, and is not behind it."""
+    """Whether a copy lacks what another one has, and does not merely lag."""
     if copy.outcome is Outcome.BEYOND_END and other.batch is not None:
         return _is_later(copy, other.batch)
     if copy.outcome is Outcome.OPEN and other.outcome in _FINAL and other.ended_by is not None:

@@ -229,6 +229,7 @@ def written(recipe: Recipe, lab: Lab, scratch: Path) -> Record:
     try:
         AbortRun(recipe, lab, scratch, record).all()
     except Exception:
+        # Whatever went wrong, what is noted so far says where: the record is written only at the end.
         LOG.error("so far:\n%s", "\n".join(record.lines))
         raise
     record.say(f"\n{record.passed} checks passed, {len(record.failures)} failed.")

@@ -21,10 +21,10 @@ def now_ms() -> int:
 
 @dataclass
 class Clock:
-    """Brokers read in `file` how far they are behind the machine's clock; without one they follow that."""
+    """Brokers read in `file` how many milliseconds their clock is slow; without one they follow the machine's."""
 
     file: Path | None = None
-    behind_ms: int = 0
+    slow_by_ms: int = 0
 
     def __post_init__(self) -> None:
         self._tell()
@@ -32,17 +32,17 @@ class Clock:
     @property
     def time_ms(self) -> int:
         """What it shows, in milliseconds."""
-        return now_ms() - self.behind_ms
+        return now_ms() - self.slow_by_ms
 
     def move_to(self, moment_ms: int) -> None:
         """Go forward to a moment, or stay where it has passed."""
-        self.behind_ms = min(self.behind_ms, now_ms() - moment_ms)
+        self.slow_by_ms = min(self.slow_by_ms, now_ms() - moment_ms)
         self._tell()
 
     def _tell(self) -> None:
         if self.file is not None:
             written = self.file.with_suffix(".written")
-            written.write_text(f"-{self.behind_ms / 1000:.3f}\n")
+            written.write_text(f"-{self.slow_by_ms / 1000:.3f}\n")
             written.rename(self.file)
 
     @property

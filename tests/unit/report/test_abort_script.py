@@ -276,7 +276,7 @@ def test_a_blocked_candidate_says_what_it_waits_for() -> None:
     ]
     script = aborts(blocked=[row], states=states([], opened=opened))
     said = comments(script)
-    assert "NOT IN THIS SCRIPT: orders-3 from offset 42, NEVER_ADDED, producer id 7: it is behind an earlier" in said
+    assert "NOT IN THIS SCRIPT: orders-3 from offset 42, NEVER_ADDED, producer id 7: it comes after an earlier" in said
     assert "BLOCKED_BY_EARLIER: an earlier transaction keeps it at 40" in said
     assert (
         "waits for the transaction of producer id 7 from offset 40: UNDETERMINED (COVERAGE_GAP): a gap\\nrm -rf" in said
