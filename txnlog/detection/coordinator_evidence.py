@@ -118,7 +118,10 @@ def _all_coordinators(coverage: DataFrame, clusters: DataFrame) -> DataFrame:
         clusters.selectExpr("cluster", "partition_count")
         .join(sums, ["cluster"], "left")
         .selectExpr(
-            "* EXCEPT (present, partition_count)",
+            "* EXCEPT (present, partition_count, all_coordinators_certain, all_coordinators_undamaged)",
+            # Where no copy is there all are missing, and none of them is at fault.
+            "coalesce(all_coordinators_certain, present IS NULL) AS all_coordinators_certain",
+            "coalesce(all_coordinators_undamaged, present IS NULL) AS all_coordinators_undamaged",
             f"array_sort(array_except({everything}, {present})) AS missing_coordinators",
         )
     )

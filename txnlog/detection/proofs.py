@@ -54,3 +54,9 @@ PROOFS: tuple[Proof, ...] = (
 )  # fmt: skip
 # They lack only where something speaks against them, not where a copy shows less than another.
 CONTRADICTING = (AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE)
+# Damage lacks both, so the second says nothing more: what may be lost is neither there nor at the copy's end.
+IMPLIED = (
+    (PRINTED_WHOLE, NOT_DAMAGED),
+    (COORDINATOR_NOT_DAMAGED, COORDINATOR_IS_CERTAIN),
+    (NO_COORDINATOR_DAMAGED, COORDINATORS_ARE_CERTAIN),
+)

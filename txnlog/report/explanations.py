@@ -10,7 +10,7 @@ from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.report.kafka_listing import states
 from txnlog.report.output import counted, plain
-from txnlog.report.remedy import BY_NAME, Remedy, by_id, remedy
+from txnlog.report.remedy import Remedy, by_id, missing_proofs, remedy
 from txnlog.report.table_rows import check_cluster, rows, text_literal
 from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
@@ -120,9 +120,7 @@ def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]
 
 def _rests_on(row: dict[str, Any]) -> Iterator[str]:
     """The proofs that a discarding action rests on; for an undetermined row those that are missing."""
-    # Tables of older versions lack these columns, and their proofs may have had other names.
-    names = [row.get("lacking"), *(row.get("also_lacking") or ())]
-    missing = [BY_NAME[name] for name in names if name in BY_NAME]
+    missing = missing_proofs(row)
     for proof in missing:
         yield f"Not proved, which {row['wanted_cause']} needs: {proof.meaning} To supply it: {proof.supplied_by}."
     if missing:

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from txnlog.detection.causes import Action, Cause
-from txnlog.detection.proofs import PROOFS
+from txnlog.detection.proof import Proof
+from txnlog.detection.proofs import IMPLIED, PROOFS
 from txnlog.report import kafka_tools
 from txnlog.report.abort_candidates import word
 from txnlog.report.advice import COSTS
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 States = Mapping[tuple[str, str], Row]
 # Of those ids only whose transaction is under way does a remedy say more.
 UNDER_WAY_SQL = f"state IN ({', '.join(map(repr, UNDER_WAY))})"
-BY_NAME = {proof.name: proof for proof in PROOFS}
+_BY_NAME = {proof.name: proof for proof in PROOFS}
 
 
 class Step(NamedTuple):
@@ -53,6 +54,15 @@ def states_under_way(root: Root) -> States:
 def by_id(found: Iterable[Row]) -> States:
     """Rows of `coordinator_states` by their key."""
     return {(row["cluster"], row["transactional_id"]): row for row in found}
+
+
+def missing_proofs(row: Row) -> list[Proof]:
+    """The missing proofs of an undetermined row, the deciding one first, without those that another one implies."""
+    # Tables of older versions lack these columns, and their proofs may have had other names.
+    names = [row.get("lacking"), *(row.get("also_lacking") or ())]
+    missing = [_BY_NAME[name] for name in names if name in _BY_NAME]
+    implied = [second for first, second in IMPLIED if first in missing]
+    return [proof for proof in missing if proof not in implied]
 
 
 def remedy(row: Row, states: States, tables: str | None) -> Remedy:
@@ -135,14 +145,12 @@ def _keep(row: Row, _: Row | None, __: str) -> tuple[Step, ...]:
 
 
 def _undetermined(row: Row, _: Row | None, option: str) -> tuple[Step, ...]:
-    # Tables of older versions lack the column.
-    proof = BY_NAME.get(row.get("lacking") or "")
+    missing = missing_proofs(row)
     # The last rule has no cause that could be proved.
     has_cause = row.get("wanted_cause") not in (None, Cause.SKEW)
     wanted = f"{row['wanted_cause']} is not proved. To prove it" if has_cause else "To prove more"
-    further = len(row.get("also_lacking") or ())
-    more = f" Besides, it lacks {counted(further, 'more proof')}, which txnlog explain names." if further else ""
-    proves = f"{wanted}: {proof.supplied_by}.{more}" if proof else None
+    more = f" Besides, it lacks {counted(len(missing) - 1, 'more proof')}, which txnlog explain names."
+    proves = f"{wanted}: {missing[0].supplied_by}.{more if missing[1:] else ''}" if missing else None
     if row["cause"] == Cause.CLEANER_ARTEFACT:
         return (Step(proves or Cause.CLEANER_ARTEFACT.prevention, (kafka_tools.describe_producers(row),)),)
     again = ("txnlog check DUMP", _detect(option))

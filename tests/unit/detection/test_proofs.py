@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -13,7 +14,7 @@ from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
 from txnlog.config import Thresholds
 from txnlog.detection.causes import DISCARDING, Action
-from txnlog.detection.proofs import PROOFS
+from txnlog.detection.proofs import ALL_COORDINATORS, IMPLIED, OF_AGE, PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import first_rule, with_verdicts
 
@@ -40,6 +41,23 @@ def test_each_proof_has_words_for_people_and_is_needed_by_a_rule() -> None:
     needed = {proof for rule in RULES for proof in rule.needs}
     assert needed == set(PROOFS)
     assert all(proof.meaning and proof.rests_on and proof.supplied_by for proof in PROOFS)
+
+
+def test_where_one_proof_is_missing_those_that_it_implies_are_too(found: Found) -> None:
+    missing = [{*_missing(row)} for rows in found.rows.values() for row in rows]
+    for first, second in IMPLIED:
+        assert any(first.name in each for each in missing)
+        assert all(second.name in each for each in missing if first.name in each)
+
+
+def test_of_coordinators_that_are_not_in_the_dump_only_their_absence_is_said(found: Found) -> None:
+    [row] = found.rows["coordinators: none is in the dump"]
+    of_all = {proof.name for proof in OF_AGE if proof.name.startswith(("all_coordinators", "no_coordinator"))}
+    assert of_all.intersection(_missing(row)) == {ALL_COORDINATORS.name}
+
+
+def _missing(row: dict[str, Any]) -> list[str]:
+    return [name for name in (row["lacking"], *(row["also_lacking"] or ())) if name]
 
 
 def test_without_one_of_its_proofs_nothing_is_discarded(found: Found) -> None:

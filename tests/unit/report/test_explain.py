@@ -56,6 +56,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
         opened(topic="lacking", cause="SKEW", action="UNDETERMINED", lacking="is_proven_late",
                also_lacking=["history_is_whole"],
                wanted_cause="NEVER_ADDED"),
+        opened(topic="damaged", cause="CORRUPT_INPUT", action="UNDETERMINED", lacking="coordinator_is_not_damaged",
+               also_lacking=["coordinator_is_certain", "history_is_whole"], transactional_id="b",
+               wanted_cause="NEVER_ADDED"),
         opened(topic="named", transactional_id=HOSTILE, reason=HOSTILE),
     ]  # fmt: skip
     resolved = {name: opened()[name] for name in ABORT_CANDIDATES.key} | {
@@ -74,6 +77,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
                 copied("ended"),
                 copied("named"),
                 copied("lacking"),
+                copied("damaged"),
             ],
         },
     )
@@ -151,6 +155,14 @@ def test_what_is_undetermined_says_which_proof_is_lacking_and_what_would_supply_
     )
     printed = rendered(Explanations([explanation], []), "table")
     assert "Proofs\n  Not proved, which NEVER_ADDED needs: " in printed
+
+
+def test_a_missing_proof_that_another_one_implies_is_not_said(root: Root) -> None:
+    [explanation] = explained(root, "damaged", 0).of_transactions
+    damage, history = explanation.rests_on
+    assert "No damage in the copy of the id's coordinator partition" in damage
+    assert "The coordinator's records reach back" in history
+    assert "it lacks 1 more proof" in explanation.remedy.steps[0].says
 
 
 def test_committed_data_is_not_aborted_and_the_one_before_it_is_named(root: Root) -> None:
