@@ -239,8 +239,8 @@ class CoordinatorLog(Log):
         self.change(word)
 
     def on_skip(self, word: Word) -> None:
-        self.next_offset, behind = int(word.what), self.next_offset
-        if self.segment.get("first_offset") is not None and self.next_offset > behind:
+        self.next_offset, before = int(word.what), self.next_offset
+        if self.segment.get("first_offset") is not None and self.next_offset > before:
             self.segment["gap_to"] = self.next_offset
 
     def change(self, word: Word) -> None:

@@ -58,8 +58,8 @@ def log_of_producers(dump: Path, producers: int) -> Path:
         for ids in shuffled(producers):
             offsets = 2 * (written + np.arange(len(ids)))
             pair = [
-                copies(template, len(ids), {0: big_endian(offsets + behind), PRODUCER_ID_POSITION: big_endian(ids)})
-                for behind, template in enumerate((data(0), marker(0)))
+                copies(template, len(ids), {0: big_endian(offsets + after), PRODUCER_ID_POSITION: big_endian(ids)})
+                for after, template in enumerate((data(0), marker(0)))
             ]
             file.write(np.concatenate(pair, axis=1).tobytes())
             written += len(ids)
@@ -128,8 +128,8 @@ def _of_ids(numbers: Numbers, names: Bytes, first_offset: int) -> bytes:
     ]
     offsets = first_offset + 2 * np.arange(len(numbers))
     pair = []
-    for behind, template in enumerate(templates):
+    for after, template in enumerate(templates):
         places = (0, template.index(ID), template.index(PRODUCER_ID.to_bytes(8)))
-        changes = dict(zip(places, (big_endian(offsets + behind), names, big_endian(numbers)), strict=True))
+        changes = dict(zip(places, (big_endian(offsets + after), names, big_endian(numbers)), strict=True))
         pair.append(copies(template, len(numbers), changes))
     return np.concatenate(pair, axis=1).tobytes()

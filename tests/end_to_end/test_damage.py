@@ -103,13 +103,13 @@ def _of_batches(content: bytes) -> Iterator[tuple[str, bytes]]:
     starts = [*batches_at(pieces(content)), len(content)]
     frames = [content[start:end] for start, end in pairwise(starts)]
     for index, frame in enumerate(frames):
-        before, behind = b"".join(frames[:index]), b"".join(frames[index + 1 :])
-        yield f"without batch {index}", before + behind
-        yield f"batch {index} twice", before + frame + frame + behind
+        before, after = b"".join(frames[:index]), b"".join(frames[index + 1 :])
+        yield f"without batch {index}", before + after
+        yield f"batch {index} twice", before + frame + frame + after
         for length in (-1, 0, 48, 49, len(frame), 2**16, 2**31 - 1):
             yield (
                 f"batch {index} claims {length}",
-                before + frame[:8] + length.to_bytes(4, "big", signed=True) + frame[12:] + behind,
+                before + frame[:8] + length.to_bytes(4, "big", signed=True) + frame[12:] + after,
             )
         for other in range(index):
             swapped = list(frames)

@@ -50,7 +50,7 @@ CLOCKS = [
     Case("clock: not believed after that", "data(0)@1000:05.001", want=(False, None)),
     Case("clock: believed from 5 s before a broker's time before it", "abort(0, of=8)@100 data(1)@99:55", want=(True, "99:55")),
     Case("clock: not believed before that", "abort(0, of=8)@100 data(1)@99:54.999", want=(False, "100")),
-    Case("clock: believed until 5 s after a broker's time behind it", "data(0)@100:05 abort(1, of=8)@100", want=(True, "100:05")),
+    Case("clock: believed until 5 s after the broker's time that follows it", "data(0)@100:05 abort(1, of=8)@100", want=(True, "100:05")),
     Case("clock: not believed later than that", "abort(0, of=8)@90 data(1)@100:05.001 abort(2, of=8)@100", want=(False, "90")),
     Case("clock: not believed before its producer id existed", "data(0)@99:54.999", "empty@100", want=(False, "100")),
     Case("clock: other producers' clocks say nothing", "idempotent(0)@900 data(1)@100", want=(True, "100")),

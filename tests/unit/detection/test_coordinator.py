@@ -195,11 +195,11 @@ COVERAGE = [
     coverage("whole from its start", "empty@50", whole_from_offset=0, certain_from_offset=0, whole_from=0),
     coverage("an empty log is whole", "", whole_from_offset=0, certain_from_offset=0, whole_from=0),
     coverage(
-        "whole behind what was compacted", "empty@50 skip(9) empty@60 empty@70 cleaned_to(9)",
+        "whole after what was compacted", "empty@50 skip(9) empty@60 empty@70 cleaned_to(9)",
         whole_from_offset=9, certain_from_offset=0, whole_from=instant("60"),
     ),
     coverage(
-        "whole behind the cleaner's gap although times go back", "empty@50 skip(9) empty@60 empty@30 cleaned_to(9)",
+        "whole after the cleaner's gap although times go back", "empty@50 skip(9) empty@60 empty@30 cleaned_to(9)",
         whole_from_offset=9, whole_from=instant("60"),
     ),
     coverage(
@@ -211,10 +211,10 @@ COVERAGE = [
         whole_from_offset=5, certain_from_offset=5, whole_from=instant("60"),
     ),
     coverage(
-        "whole behind a record that could not be read", "empty@50 unreadable@55 empty@60",
+        "whole after a record that could not be read", "empty@50 unreadable@55 empty@60",
         whole_from_offset=2, certain_from_offset=2, whole_from=instant("60"),
     ),
-    coverage("nothing behind damage", "empty@50 damage(1)", whole_from_offset=1, whole_from=None),
+    coverage("nothing after damage", "empty@50 damage(1)", whole_from_offset=1, whole_from=None),
     coverage("damage at its end", "empty@50 damage(end)", whole_from_offset=None, certain_from_offset=None, whole_from=None),
     coverage("a batch cut short at its end", "empty@50 tail(-1)", whole_from_offset=None, whole_from=None),
     coverage("the high watermark lies above its end", "empty@50 high_watermark(2)", whole_from_offset=None),

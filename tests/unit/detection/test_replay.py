@@ -11,7 +11,7 @@ CASES = [
     Case("1: data opens a transaction", "data(0)", want="open(0)"),
     Case("1: a marker closes it", "data(0) commit(1)", want=""),
     Case("1: an ABORT marker closes it as well", "data(0) abort(1)", want=""),
-    Case("1: data behind a marker opens the next one", "data(0) commit(1) data(2)", want="open(2)"),
+    Case("1: data after a marker opens the next one", "data(0) commit(1) data(2)", want="open(2)"),
     Case("1: data of two epochs is one transaction", "data(0) data(1, epoch=1)", want="open(0,epoch=1)"),
     Case(
         "1: a marker closes what was opened at two epochs",
@@ -49,7 +49,7 @@ CASES = [
     # 3: markers with nothing open
     Case("3: a marker of an empty transaction opens nothing", "commit(0)", want=""),
     Case("3: a duplicate marker ends nothing more", "data(0) commit(1) commit(2) data(3)", want="open(3)"),
-    Case("3: data behind the marker of an empty transaction is open", "abort(0) data(1)", want="open(1)"),
+    Case("3: data after the marker of an empty transaction is open", "abort(0) data(1)", want="open(1)"),
     # 4: what the cleaner leaves
     Case("4: a control batch that has lost its record closes nothing", "data(0) control(1)", want="open(0)"),
     Case("4: a control batch that has lost its record opens nothing", "commit(0) control(1)", want=""),
@@ -60,7 +60,7 @@ CASES = [
     Case("5: an idempotent batch is not its start", "commit(0) idempotent(1) data(2)", want="open(2)"),
     Case("5: a batch without a producer id opens nothing", "plain(0)", want=""),
     Case("70: an idempotent batch in an open transaction changes nothing", "data(0) idempotent(1)", want="open(0)"),
-    Case("70: a marker behind such a batch closes it", "data(0) idempotent(1) commit(2)", want=""),
+    Case("70: a marker after such a batch closes it", "data(0) idempotent(1) commit(2)", want=""),
     # 6: other control batches
     *(
         Case(
@@ -130,7 +130,7 @@ CASES = [
         "data(0) commit(1) data(2) plain(3) snapshot(4, open=2)",
         want="open(2)",
     ),
-    Case("12: data behind the snapshot counts", "plain(0) snapshot(1) data(1) data(2)", want="open(1)"),
+    Case("12: data after the snapshot counts", "plain(0) snapshot(1) data(1) data(2)", want="open(1)"),
     # 13: exactly-once is broken, but nothing hangs
     Case(
         "13: a late write that the next commit absorbed is not open",

@@ -161,7 +161,7 @@ def test_every_older_message_that_is_written_is_read_again(
     assert header.max_timestamp == (timestamp if magic else -1)
 
 
-def test_a_batch_that_ends_behind_the_file_is_not_valid() -> None:
+def test_a_batch_that_ends_beyond_the_file_is_not_valid() -> None:
     content = batch(0)
     assert valid_length_at(Bytes(content), 0) == HEADER_SIZE
     assert valid_length_at(Bytes(content[:-1]), 0) is None

@@ -153,7 +153,7 @@ LIES = [
     pytest.param(0, struct.pack(">ih", 1, 32767) + TIMES, id="a topic beyond the end"),
     pytest.param(0, struct.pack(">ihi", 1, -1, 0) + TIMES, id="a null topic"),
     pytest.param(0, struct.pack(">ih1si", 1, 1, b"\xff", 0) + TIMES, id="a topic that is not UTF-8"),
-    pytest.param(0, struct.pack(">i", 0) + TIMES + b"\0", id="bytes behind the last field"),
+    pytest.param(0, struct.pack(">i", 0) + TIMES + b"\0", id="bytes after the last field"),
     pytest.param(1, HUGE + TIMES + b"\0", id="compact: topics beyond the end"),
     pytest.param(1, b"\x02\x02t" + HUGE + b"\0" + TIMES + b"\0", id="compact: partitions beyond the end"),
     pytest.param(1, b"\x02\x02t\0\0" + TIMES + b"\0", id="compact: null partitions of a topic"),
@@ -163,7 +163,7 @@ LIES = [
     pytest.param(1, b"\0" + TIMES + b"\x01\x09" + HUGE, id="a tag longer than the value"),
     pytest.param(1, b"\0" + TIMES + b"\x01\x01\x04\0\0\0\0", id="a known tag of another width"),
     pytest.param(1, b"\0" + TIMES + b"\xff\xff\xff\xff\xff", id="a number of tags that does not end"),
-    pytest.param(1, b"\0" + TIMES + b"\0\0", id="compact: bytes behind the last field"),
+    pytest.param(1, b"\0" + TIMES + b"\0\0", id="compact: bytes after the last field"),
 ]
 
 

@@ -64,11 +64,11 @@ def test_damaged_records_are_read_at_once_as_they_are_read_one_by_one(
 
 ONE = TransactionState(1000, 3, 60_000, "Ongoing", [("orders", 1)], 1_700_000_000_000, 1_700_000_000_000, -1, -1, 0, -1)
 WITHOUT_PARTITIONS = ONE._replace(topic_partitions=None)
-# Of a topic. Taken for what stands behind topics without tags, its bytes are two times and a tag up to the end.
+# Of a topic. Taken for what stands after topics without tags, its bytes are two times and a tag up to the end.
 CRAFTED = {5: bytes(14) + b"\1\x09\x14" + bytes(3)}
 UNUSUAL = {
     "a byte too many": coordinator_value(ONE, 0) + b"\0",
-    "a byte too many behind tags": coordinator_value(ONE, 1) + b"\0",
+    "a byte too many after tags": coordinator_value(ONE, 1) + b"\0",
     "a tag of another size": coordinator_value(WITHOUT_PARTITIONS, 1, {0: bytes(7)}),
     "a tag of another size before others": coordinator_value(WITHOUT_PARTITIONS, 1, {2: bytes(3), 3: bytes(2)}),
     "a tag of a topic": coordinator_value(ONE, 1, CRAFTED)[: -len(CRAFTED[5]) - 3] + b"\0",

@@ -55,7 +55,7 @@ def believable(read: RecordBatchHeader, written: RecordBatchHeader, byte: int) -
 # A payload that holds whole batches, as of a topic that mirrors another.
 INNER = marker(77, 4242, 9)
 EMBEDDING = batch(10, [record(b"<" + INNER + data(78) + b">" * 40)])
-BEHIND = data(11)
+FOLLOWING = data(11)
 
 
 def with_length(content: bytes, length: int) -> bytes:
@@ -66,18 +66,18 @@ LENGTHS = [-1, 0, 48, 49, len(EMBEDDING) + 500, 2**31 - 1]
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("behind", [(BEHIND,), (BEHIND, marker(12), data(13)), ()], ids=["one", "three", "none"])
-def test_a_batch_inside_a_payload_is_not_taken_for_real(length: int, behind: tuple[bytes, ...]) -> None:
+@pytest.mark.parametrize("after", [(FOLLOWING,), (FOLLOWING, marker(12), data(13)), ()], ids=["one", "three", "none"])
+def test_a_batch_inside_a_payload_is_not_taken_for_real(length: int, after: tuple[bytes, ...]) -> None:
     """The damaged batch's own checksum still names its true end, even where that is the end of the file."""
-    found = pieces(BATCHES[0] + with_length(EMBEDDING, length) + b"".join(behind))
+    found = pieces(BATCHES[0] + with_length(EMBEDDING, length) + b"".join(after))
     start = len(BATCHES[0] + EMBEDDING)
-    assert list(batches(found)) == [0, *(start + sum(map(len, behind[:index])) for index in range(len(behind)))]
+    assert list(batches(found)) == [0, *(start + sum(map(len, after[:index])) for index in range(len(after)))]
 
 
 @pytest.mark.parametrize("bit", range(31))
 def test_no_bit_of_a_length_lets_a_payload_pose_as_batches(bit: int) -> None:
     length = int.from_bytes(EMBEDDING[8:12], "big") ^ 1 << bit
-    found = pieces(with_length(EMBEDDING, length) + BEHIND)
+    found = pieces(with_length(EMBEDDING, length) + FOLLOWING)
     assert list(batches(found)) == [len(EMBEDDING)]
 
 
@@ -86,8 +86,8 @@ def test_a_length_that_leads_to_a_batch_inside_the_payload_is_seen_through() -> 
     outer = batch(10, [record(bytes(200) + INNER + bytes(127 - len(INNER)))])
     shorter = int.from_bytes(outer[8:12], "big") ^ 128
     assert outer[12 + shorter :].startswith(INNER)
-    for behind in (BEHIND, b""):
-        assert list(batches(pieces(with_length(outer, shorter) + behind))) == ([len(outer)] if behind else [])
+    for after in (FOLLOWING, b""):
+        assert list(batches(pieces(with_length(outer, shorter) + after))) == ([len(outer)] if after else [])
 
 
 def test_a_length_that_leads_into_the_next_batches_hides_none_of_them() -> None:

@@ -69,10 +69,10 @@ LIES = [
     pytest.param(varint(len(ONE)) + ONE[1:], 1, id="a record longer than the payload"),
     pytest.param(varint(-1), 1, id="a record of a negative length"),
     pytest.param(varint(0) + ONE, 2, id="a record of no bytes"),
-    pytest.param(varint(1) + b"\0" + ONE, 2, id="a record that ends behind its attributes"),
+    pytest.param(varint(1) + b"\0" + ONE, 2, id="a record that ends after its attributes"),
     pytest.param(varint(5) + b"\0\0\0" + varint(3) + b"k", 1, id="a key longer than its record"),
     pytest.param(varint(6) + b"\0\0\0" + varint(-1) + varint(2**31 - 1)[:2], 1, id="a length that is cut off"),
-    pytest.param(varint(4) + b"\0\0\0" + varint(-1) + varint(-1) + b"\0", 1, id="a value behind the record's end"),
+    pytest.param(varint(4) + b"\0\0\0" + varint(-1) + varint(-1) + b"\0", 1, id="a value beyond the record's end"),
 ]
 
 

@@ -76,7 +76,7 @@ def test_a_file_of_zeros_is_preallocated() -> None:
 
 
 @pytest.mark.parametrize("hole", [1, 16, 61, 4096])
-def test_a_hole_of_zeros_hides_no_batch_behind_it(hole: int) -> None:
+def test_a_hole_of_zeros_hides_no_batch_after_it(hole: int) -> None:
     found = pieces(SMALL[0] + bytes(hole) + SMALL[1])
     assert stretches(found) == [(len(SMALL[0]), len(SMALL[0]) + hole, Kind.UNREADABLE)]
     assert list(batches(found)) == [0, len(SMALL[0]) + hole]
@@ -100,7 +100,7 @@ def test_a_wrong_checksum_at_the_end_of_the_file_is_not_a_tail() -> None:
     ]
 
 
-def test_two_damaged_batches_in_a_row_hide_nothing_behind_them() -> None:
+def test_two_damaged_batches_in_a_row_hide_nothing_after_them() -> None:
     first, second, third = SMALL
     content = first + damaged(second) + damaged(first) + third
     found = pieces(content)
@@ -138,7 +138,7 @@ def test_a_batch_cut_short_is_the_tail_and_tells_whose_it_is_if_it_can(kept: int
 
 @pytest.mark.parametrize("size", [-(2**31), -1, 0, 13, 48])
 def test_a_length_that_is_too_small_is_damage_and_not_a_tail(size: int) -> None:
-    """Item 22: a size below 14 is corruption; a header of magic 2 has 49 bytes behind the length."""
+    """Item 22: a size below 14 is corruption; a header of magic 2 has 49 bytes after the length."""
     content = bytearray(SMALL[0])
     content[8:12] = size.to_bytes(4, "big", signed=True)
     found = pieces(bytes(content) + SMALL[1])
@@ -148,7 +148,7 @@ def test_a_length_that_is_too_small_is_damage_and_not_a_tail(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [60, 2**20, 2**31 - 1])
-def test_a_length_that_is_too_large_hides_nothing_behind_it(size: int) -> None:
+def test_a_length_that_is_too_large_hides_nothing_after_it(size: int) -> None:
     content = bytearray(SMALL[0])
     content[8:12] = size.to_bytes(4, "big")
     found = pieces(bytes(content) + SMALL[1] + SMALL[2])
@@ -171,7 +171,7 @@ def test_windows_end_anywhere_and_batches_may_be_longer(monkeypatch: pytest.Monk
     assert stretches(found)[-1] == (len(content) - 5 * window, len(content), Kind.ZEROS)
 
 
-def test_a_long_batch_with_a_wrong_checksum_hides_nothing_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_batch_with_a_wrong_checksum_hides_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "WINDOW", 128)
     long = batch(100, [record(bytes(1000))])
     found = pieces(SMALL[0] + damaged(long) + SMALL[1])

@@ -146,7 +146,7 @@ def test_what_has_ended_is_no_failure(tmp_path: Path, answer: str) -> None:
     assert ran.summary == "1 tried: 0 aborted, 1 had ended, 0 not as in the dump, 0 failed"
 
 
-def test_it_goes_on_behind_a_failure_and_an_end(tmp_path: Path) -> None:
+def test_it_goes_on_after_a_failure_and_an_end(tmp_path: Path) -> None:
     rows = [candidate(topic=name) for name in ("refused", "ended", "unanswered", "fine")]
     answers = {
         "abort refused.fails": "NOT_LEADER\n",
@@ -285,7 +285,7 @@ def test_a_blocked_candidate_says_what_it_waits_for() -> None:
     assert "\nabort --" not in script
 
 
-def test_one_behind_another_of_the_same_script_says_so() -> None:
+def test_one_after_another_of_the_same_script_says_so() -> None:
     first, second = candidate(start_offset=40, producer_id=6), candidate()
     known = states([producer_state(first), producer_state(second)], opened=[first])
     said = comments(aborts(first, second, states=known))

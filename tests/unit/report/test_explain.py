@@ -24,7 +24,7 @@ def opened(**values: Any) -> dict[str, Any]:
     return {
         "cluster": "c", "topic": "orders", "partition": 0, "producer_id": 7, "producer_epoch": 3, "start_offset": 42,
         "transactional_id": "payments", "coordinator_partition": 17, "cause": "LATE_WRITE_AFTER_END",
-        "action": "ABORT", "confidence": "HIGH", "reason": "behind its marker", "as_of": at(100), "broker": "2",
+        "action": "ABORT", "confidence": "HIGH", "reason": "after its marker", "as_of": at(100), "broker": "2",
         "start_timestamp": at(20), "last_timestamp": at(30), "timestamps_trusted": True, "batches": 2, "records": 1,
         "bytes": 165, "opened_file": "log", "opened_position": 9, "last_stable_offset": 42, "held_back_offsets": 5,
         "held_back_records": 4, "held_back_bytes": 300, "last_marker_type": "COMMIT", "last_marker_offset": 41,
@@ -125,7 +125,7 @@ def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_b
     assert "producer id 7 at epoch 3 of the transactional id payments, partition 17" in explanation.who
     assert "(broker 1) is now at producer id 7 at epoch 4, Empty" in explanation.who
     assert explanation.why.startswith(
-        "LATE_WRITE_AFTER_END (HIGH confidence): behind its marker. The producer's transaction"
+        "LATE_WRITE_AFTER_END (HIGH confidence): after its marker. The producer's transaction"
     )
     assert "The abort discards 1 record (165 bytes) in 2 batches" in explanation.remedy.says
     assert f"txnlog abort-list --tables {root.text} --cluster c > aborts.sh" in explanation.remedy.steps[0].commands

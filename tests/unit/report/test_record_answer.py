@@ -70,7 +70,7 @@ def tables(folder: Path, transactions: list[Row], **rows: list[Row]) -> Root:
         # The later leader does not have the marker, nor the record.
         ([data(0, **FIFTH) + marker(1, **FIFTH), data(0, **FIFTH) + data(1, 1001, **SIXTH)], 0, "CONTRADICTED"),
         ([data(0, **FIFTH) + data(1, **FIFTH) + marker(2), data(0, **SIXTH)], 1, "CONTRADICTED"),
-        # The earlier one is behind.
+        # The earlier one lags.
         ([data(0, **FIFTH) + data(1, **SIXTH) + marker(2, **SIXTH), data(0, **FIFTH)], 1, "COMMITTED"),
         ([data(0, **FIFTH) + marker(1, **SIXTH), data(0, **FIFTH)], 0, "COMMITTED"),
         # It goes on without the marker.

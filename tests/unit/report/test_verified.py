@@ -42,8 +42,8 @@ OFFERED, BLOCKED = "offered", "blocked"
             [verification("UNKNOWN", 5), verification("STILL_STUCK", 1)], OFFERED, OFFERED, id="not reached at first"
         ),
         pytest.param([verification("UNKNOWN", 1)], "UNKNOWN", OFFERED, id="not reached"),
-        pytest.param([verification("BLOCKED_BY_EARLIER", 1)], BLOCKED, OFFERED, id="behind an earlier one"),
-        pytest.param([verification("BLOCKED_BY_EARLIER", 11)], NOT_LATELY, OFFERED, id="behind one long ago"),
+        pytest.param([verification("BLOCKED_BY_EARLIER", 1)], BLOCKED, OFFERED, id="after an earlier one"),
+        pytest.param([verification("BLOCKED_BY_EARLIER", 11)], NOT_LATELY, OFFERED, id="after one long ago"),
         pytest.param([verification("STILL_STUCK", 1, start_offset=43)], NOT_LATELY, OFFERED, id="another transaction"),
         pytest.param([verification("RESOLVED", 1, cluster="d")], NOT_LATELY, OFFERED, id="another cluster"),
     ],

@@ -131,7 +131,7 @@ GOOD = coordinator_record(ONGOING, ID)
         pytest.param(message(1, 1), 0, id="a message of magic 1"),
     ],
 )
-def test_a_batch_that_lies_is_a_row_that_says_so_and_hides_nothing_behind_it(content: bytes, before: int) -> None:
+def test_a_batch_that_lies_is_a_row_that_says_so_and_hides_nothing_after_it(content: bytes, before: int) -> None:
     found = rows(content + batch(5, [GOOD]))
     assert [row["problem"] is None for row in found] == [True] * before + [False, True]
     assert found[before]["problem"].startswith("records of the batch: ")

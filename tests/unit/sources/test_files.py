@@ -77,7 +77,7 @@ def test_a_segment_without_a_batch_has_no_offsets(tmp_path: Path, content: bytes
     assert row["batches"] == 0
 
 
-def test_a_gap_between_offsets_is_known_by_the_batch_behind_it(tmp_path: Path) -> None:
+def test_a_gap_between_offsets_is_known_by_the_batch_after_it(tmp_path: Path) -> None:
     """Left by compaction, or by damage that nobody sees. The name may be lower than the first batch (item 23)."""
     row = row_of(tmp_path, data(7) + data(8) + data(20) + data(21), base_offset=5)
     assert values(row, "gap_to", "damaged_to") == [20, None]

@@ -130,7 +130,7 @@ def test_without_snapshots_all_is_read(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_that_may_be_of_a_longer_log_does_not_stand_alone(tmp_path: Path) -> None:
-    """It lies behind the start of the newest segment: what is open in the one before it is looked for, too."""
+    """It lies after the start of the newest segment: what is open in the one before it is looked for, too."""
     log(tmp_path, {14: 7})
     path(tmp_path, f"{35:020}.snapshot").write_bytes(snapshot([entry(1000), entry(8, 25)]))
     assert unread(tmp_path) == [0]

@@ -229,7 +229,7 @@ def test_before_a_gap_the_data_may_be_of_another_transaction(tmp_path: Path) -> 
     assert (row["outcome"], row["outcome_from"]) == ("ABORT", 0)
 
 
-def test_a_marker_behind_a_gap_proves_nothing_of_all_data_before_it(tmp_path: Path) -> None:
+def test_a_marker_after_a_gap_proves_nothing_of_all_data_before_it(tmp_path: Path) -> None:
     (row,) = of_log(tmp_path, data(0), marker(9, kind=ABORT))
     assert (row["outcome"], row["outcome_from"], row["marker_offset"]) == ("UNKNOWN", None, 9)
     assert row["reason"] == "the log cleaner removed offsets 1 to 8, perhaps a COMMIT marker"

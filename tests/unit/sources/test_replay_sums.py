@@ -134,7 +134,7 @@ def last_data_before(batches: list[One], offset: int) -> int:
 
 
 def open_runs(batches: list[One]) -> dict[int, list[tuple[int, int, One]]]:
-    """By producer id the batches of data behind its last marker."""
+    """By producer id the batches of data after its last marker."""
     found: dict[int, list[tuple[int, int, One]]] = {}
     for place in placed(batches):
         if place[2].is_event and place[2].marker > NO_MARKER:

@@ -69,7 +69,7 @@ def test_older_messages_are_rows_without_a_producer() -> None:
     )
 
 
-def test_behind_a_delete_horizon_stands_no_base_timestamp() -> None:
+def test_after_a_delete_horizon_stands_no_base_timestamp() -> None:
     """Item 18."""
     horizon = NOW + 86_400_000
     (row,) = rows(batch(attributes=DELETE_HORIZON | LOG_APPEND_TIME, base_timestamp=horizon, max_timestamp=-1))
@@ -132,7 +132,7 @@ def test_a_batch_with_a_wrong_checksum_is_a_row_at_every_level(level: Level) -> 
     assert found[3]["marker_type"] == "COMMIT"
 
 
-def test_markers_behind_damage_are_read_at_their_own_place() -> None:
+def test_markers_after_damage_are_read_at_their_own_place() -> None:
     damaged = bytearray(data(1, count=3))
     damaged[-1] ^= 1
     found = rows(data(0) + damaged + marker(4, kind=0, coordinator_epoch=7) + data(5) + marker(6, coordinator_epoch=8))

@@ -113,7 +113,7 @@ def test_entries_that_go_on_in_another_part_are_not_believed(is_cut: bool) -> No
     assert found == everything[: 1 if is_cut else 2]
 
 
-def test_a_part_says_that_a_section_goes_on_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_says_that_a_section_goes_on_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "texts.txt"
     path.write_bytes(b"".join((TEXTS / "4.3.0" / name).read_bytes() for name in ("deep.txt", "entries.txt")))
     monkeypatch.setattr(text_parts, "SPLIT", 1000)

@@ -235,7 +235,7 @@ NOT_WHOLE = {
     "cut, and put before another": DEEP[: DEEP.index(b"| offset: 11 ") + 20] + ENTRIES,
     "a line cut, and put before another": b"\n".join(SHALLOW.split(b"\n")[:3])
     + SHALLOW.replace(b"orders-0", b"payments-1"),
-    "an empty line behind the cut": DEEP[: DEEP.index(b"| offset: 12 ")] + b"\n",
+    "an empty line after the cut": DEEP[: DEEP.index(b"| offset: 12 ")] + b"\n",
     "half a character": utf16(DEEP)[: 2 + 2 * DEEP.index(b"baseOffset: 15 ") + 1],
     "a lost heading": DEEP.split(b"\n", 1)[0] + b"\nLog starting offset: 0\n" + DEEP.split(b"\n", 1)[1],
     "a forged index": with_header(DEEP, 14, INDEX),
@@ -322,8 +322,8 @@ def test_offsets_that_go_back_are_damage_and_those_that_are_missing_a_gap(tmp_pa
     back = [*lines[:line], OFFSETS.sub(b"baseOffset: 0 lastOffset: %d " % last, lines[line]), *lines[line + 1 :]]
     assert summary(tmp_path, b"".join(back))["damaged_to"] == max(first, last) + 1
     missing = lines[:line] + [
-        OFFSETS.sub(lambda found: b"baseOffset: %d lastOffset: %d " % tuple(int(n) + 5 for n in found.groups()), behind)
-        for behind in lines[line:]
+        OFFSETS.sub(lambda found: b"baseOffset: %d lastOffset: %d " % tuple(int(n) + 5 for n in found.groups()), after)
+        for after in lines[line:]
     ]
     assert summary(tmp_path, b"".join(missing))["gap_to"] == first + 5
 
@@ -343,7 +343,7 @@ def test_a_tool_that_stopped_early_proves_nothing(tmp_path: Path, content: bytes
     assert row["problem"] == "the tool stopped before the end of the file"
 
 
-def test_a_trace_behind_a_line_that_was_not_finished(tmp_path: Path) -> None:
+def test_a_trace_after_a_line_that_was_not_finished(tmp_path: Path) -> None:
     broken = (
         DEEP.rstrip(b"\n") + b'Exception in thread "main" java.nio.BufferUnderflowException\n\tat java.X.y(X.java:1)\n'
     )
@@ -580,7 +580,7 @@ def test_an_id_of_unknown_length_may_hold_line_breaks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("split", [1000, 10_000_000])
-def test_a_coordinator_behind_other_topics_may_be_forged_by_them(
+def test_a_coordinator_after_other_topics_may_be_forged_by_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: int
 ) -> None:
     monkeypatch.setattr(text_parts, "SPLIT", split)

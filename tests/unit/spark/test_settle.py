@@ -1,4 +1,4 @@
-"""Rows that pass through the driver are all there behind it."""
+"""Rows that pass through the driver all come out of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pieces(sizes: tuple[int, ...]) -> list[pa.RecordBatch]:
 
 
 @pytest.mark.parametrize("sizes", [(), *product((0, 1, 2), repeat=3)])
-def test_no_row_is_lost_behind_an_empty_piece(spark: SparkSession, sizes: tuple[int, ...]) -> None:
+def test_no_row_is_lost_after_an_empty_piece(spark: SparkSession, sizes: tuple[int, ...]) -> None:
     found = frame_of(spark, pieces(sizes), SCHEMA)
     assert [row.number for row in found.collect()] == list(range(sum(sizes)))
 
