@@ -52,8 +52,7 @@ def with_counted_commits(
 ) -> DataFrame:
     """Let `commits_are_explained` and `is_own_data` be false where one of these COMMITs has no record.
 
-    `batches` are rows of `BatchRow`: the transactional batches in `places_to_read`, of all copies. Only what was
-    written while the records are held to be whole counts; of markers that were sent twice, the one that closed data.
+    `batches` are rows of `BatchRow`: the transactional batches in `places_to_read`, of all copies.
     """
     whole = summed(
         transactions.where("is_own_data"),
@@ -62,16 +61,7 @@ def with_counted_commits(
         "max(whole_from_offset) AS whole_from_offset",
         "min(coordinator_copy_from) AS copied_from",
     )
-    commits = (
-        in_turn(batches, COPY)
-        .where("marker_type = 'COMMIT'")
-        .selectExpr("*", f"{within_calendar('max_timestamp')} AS marked_at")
-        .join(whole, [*PRODUCER], "inner")
-        .where(f"marked_at > whole_from + {clock_skew_ms} AND marked_at < copied_from - {clock_skew_ms}")
-        .selectExpr(
-            *COPY, "producer_id", "producer_epoch", "coordinator_epoch", "marked_at", "NOT closed.is_control AS closes"
-        )
-    )
+    commits = _commits_within(batches, whole, clock_skew_ms)
     # Each by itself: of a union of frames that are partitioned alike Spark 4.2 zips the partitions, though adaptive
     # execution may have left them different numbers of these, and fails.
     unrecorded = summed(unexplained(commits, states, clock_skew_ms), PRODUCER, "true AS is_unrecorded")
@@ -85,6 +75,23 @@ def with_counted_commits(
         .selectExpr(
             "* EXCEPT (is_unrecorded, are_too_many, commits_are_explained, is_own_data)",
             *(f"{name} AND {explained} AS {name}" for name in ("commits_are_explained", "is_own_data")),
+        )
+    )
+
+
+def _commits_within(batches: DataFrame, whole: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """The COMMIT markers that were written while the records are held to be `whole`.
+
+    `closes`: of a marker that was sent twice, the one that closed data.
+    """
+    return (
+        in_turn(batches, COPY)
+        .where("marker_type = 'COMMIT'")
+        .selectExpr("*", f"{within_calendar('max_timestamp')} AS marked_at")
+        .join(whole, [*PRODUCER], "inner")
+        .where(f"marked_at > whole_from + {clock_skew_ms} AND marked_at < copied_from - {clock_skew_ms}")
+        .selectExpr(
+            *COPY, "producer_id", "producer_epoch", "coordinator_epoch", "marked_at", "NOT closed.is_control AS closes"
         )
     )
 

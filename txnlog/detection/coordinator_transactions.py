@@ -110,37 +110,9 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided. The last transaction
     before `committed` that was aborted, and the first one after it, may have written the same data.
     """
-    listed = history.where(IS_UNDER_WAY).selectExpr("*", "inline(topic_partitions)")
-    per_transaction = summed(
-        listed,
-        (*_PAIR, "transaction"),
-        "max(offset) AS listed_offset",
-        f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
-        "max_by(struct(state, offset, file, position), offset) AS last_record",
-        "max_by(client_transaction_version, offset) AS client_transaction_version",
-        "max(start_timestamp) AS start_timestamp",
-    )
-    # The previous one that has a Prepare* record.
-    previous = f"last_value(prepared, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
-    is_near = (
-        "coalesce(previous.epoch = prepared.epoch"
-        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false)"
-    )
-    grouped = (
-        per_transaction.selectExpr("*", f"{previous} AS previous")
-        .selectExpr("*", f"{is_near} AS is_near")
-        .selectExpr(
-            "*",
-            f"count_if(NOT is_near) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
-            f"last_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-            " AS abort_before",
-            f"first_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
-            " AS abort_after",
-        )
-    )
     of_groups = summed(
-        grouped,
+        _in_groups(_listing_transactions(history), clock_skew_ms),
         (*_PAIR, "group"),
         "max_by(struct(prepared, last_record, listed_offset, client_transaction_version), listed_offset) AS listing",
         f"max_by({_COMMIT}, listed_offset) FILTER (WHERE {is_commit}) AS committed",
@@ -155,3 +127,37 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         " AS commits",
     )
     return latest.selectExpr(*_PAIR, "listing", "commits.*")
+
+
+def _listing_transactions(history: DataFrame) -> DataFrame:
+    """One row per transaction and partition that it listed."""
+    return summed(
+        history.where(IS_UNDER_WAY).selectExpr("*", "inline(topic_partitions)"),
+        (*_PAIR, "transaction"),
+        "max(offset) AS listed_offset",
+        f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
+        "max_by(struct(state, offset, file, position), offset) AS last_record",
+        "max_by(client_transaction_version, offset) AS client_transaction_version",
+        "max(start_timestamp) AS start_timestamp",
+    )
+
+
+def _in_groups(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
+    """The transactions of each partition with the number of their `group`, and the aborts before and after each."""
+    before = f"({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    is_near = (
+        "coalesce(previous.epoch = prepared.epoch"
+        f" AND prepared.timestamp - previous.ended_timestamp <= {2 * clock_skew_ms}, false)"
+    )
+    return (
+        # The previous one that has a Prepare* record.
+        transactions.selectExpr("*", f"last_value(prepared, true) OVER {before} AS previous")
+        .selectExpr("*", f"{is_near} AS is_near")
+        .selectExpr(
+            "*",
+            f"count_if(NOT is_near) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
+            f"last_value({_ABORT}, true) OVER {before} AS abort_before",
+            f"first_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+            " AS abort_after",
+        )
+    )

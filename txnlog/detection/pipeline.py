@@ -30,7 +30,7 @@ from txnlog.detection.copies import believed, partition_copies, ranked_copies, w
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.idle_ids import idle_ids, idle_states
 from txnlog.detection.impact import held_back
-from txnlog.detection.inputs import Facts, Settle, Settled
+from txnlog.detection.inputs import Facts, Reaching, Settle, Settled
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
@@ -96,17 +96,13 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         open_transactions(sums, snapshots, copies),
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
-    readable, idle = states.where("problem IS NULL"), None
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
+    readable, idle = states.where("problem IS NULL"), None
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
-        readable = readable.unionByName(archived_states(records, of_coordinators.frame, archived.frame))
-        if archived.has_holes:
-            (across,) = settle(
-                idle_ids(records, readable, covered.frame, archived.frame, of_coordinators.frame, others)
-            )
-            idle = across.frame
-            readable = readable.unionByName(idle_states(records, readable, idle))
+        readable, idle = _with_archived(
+            readable, records, archived, covered.frame, of_coordinators.frame, others, settle
+        )
     coverage, placed, places = settle(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
@@ -119,18 +115,7 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
             with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms
         ).selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
-    batches = facts.batches(_wanted(known.rows, places.rows))
-    proved, unread = settle(
-        known.frame.transform(_proved, facts, batches, copies, thresholds),
-        places_to_read(known.frame, sums, snapshots, readable, facts.dump_files),
-    )
-    read = facts.batches(_of_own_data(unread.rows, proved.rows))
-    judged = (
-        proved.frame.transform(with_counted_commits, read, readable, skew_ms)
-        .transform(with_unproved, copies, facts.sightings)
-        .transform(with_verdicts, thresholds)
-    )
-    (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
+    found = _judged(known, places.rows, facts, copies, readable, thresholds, settle)
     return Detection(
         found.frame,
         copies,
@@ -143,6 +128,49 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
         as_ofs=sorted({row["as_of"] for row in times.rows.to_pylist() if row["as_of"] is not None}),
         judged=found.rows,
     )
+
+
+def _with_archived(
+    readable: DataFrame,
+    records: DataFrame,
+    archived: Reaching,
+    covered: DataFrame,
+    of_coordinators: DataFrame,
+    others: DataFrame,
+    settle: Settle,
+) -> tuple[DataFrame, DataFrame | None]:
+    """The readable records with those that earlier dumps showed; and ids that were idle across holes, if it has any."""
+    readable = readable.unionByName(archived_states(records, of_coordinators, archived.frame))
+    if not archived.has_holes:
+        return readable, None
+    (idle,) = settle(idle_ids(records, readable, covered, archived.frame, of_coordinators, others))
+    return readable.unionByName(idle_states(records, readable, idle.frame)), idle.frame
+
+
+def _judged(
+    known: Settled,
+    places: pa.Table,
+    facts: Facts,
+    copies: DataFrame,
+    readable: DataFrame,
+    thresholds: Thresholds,
+    settle: Settle,
+) -> Settled:
+    """The transactions with their verdicts; what these need is read once more (`places`)."""
+    sums, skew_ms = facts.replay_sums, thresholds.clock_skew_ms
+    batches = facts.batches(_wanted(known.rows, places))
+    proved, unread = settle(
+        known.frame.transform(_proved, facts, batches, copies, thresholds),
+        places_to_read(known.frame, sums, facts.producer_snapshots, readable, facts.dump_files),
+    )
+    read = facts.batches(_of_own_data(unread.rows, proved.rows))
+    judged = (
+        proved.frame.transform(with_counted_commits, read, readable, skew_ms)
+        .transform(with_unproved, copies, facts.sightings)
+        .transform(with_verdicts, thresholds)
+    )
+    (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
+    return found
 
 
 def shown_whole(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None) -> Shown:

@@ -35,30 +35,11 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, sightings: DataFra
 
     All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
     have all that was written before it began. Before that, data of an earlier transaction may have been on its way.
-    A high watermark says where the copy's log ended, and a broker's time in it up to when it has everything. So does
-    the time of the copy, if as many brokers have one as of any partition: else the leader's may be missing, and a
-    follower may have stopped to fetch long before. What an earlier dump showed beyond the end of the copy is not in it.
+    What an earlier dump showed beyond the end of the copy is not in it.
     """
-    began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
-    listed = (
-        transactions.where("is_ongoing OR is_prepared")
-        .selectExpr("cluster", "producer_id", "current.topic_partitions", began)
-        .dropDuplicates(["cluster", "producer_id"])
-        .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
-    )
-    is_whole = (
-        "high_watermark <= log_end_offset AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
-        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
-    )
-    here = [*PARTITION, "producer_id"]
-    copied_at = "if(brokers >= max(brokers) OVER (PARTITION BY cluster), least(copied_since, shown_since), NULL)"
-    whole = copies.selectExpr(
-        *PARTITION,
-        f"{is_whole} AS copy_is_whole",
-        f"greatest({copied_at}, latest_broker_timestamp) AS seen_at",
-    )
+    listed, here = _listed(transactions), [*PARTITION, "producer_id"]
     unproved = (
-        listed.join(whole, [*PARTITION], "left")
+        listed.join(_wholeness(copies), [*PARTITION], "left")
         .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
         .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
         .selectExpr("cluster", "producer_id", "topic", "partition")
@@ -76,6 +57,36 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, sightings: DataFra
         "if(is_ongoing OR is_prepared, coalesce(unproved, CAST(array() AS array<string>)), NULL)"
         " AS unproved_partitions",
         f"cast(({TRANSACTION_IS_WHOLE.holds}) AS boolean) AS {TRANSACTION_IS_WHOLE.name}",
+    )
+
+
+def _listed(transactions: DataFrame) -> DataFrame:
+    """The partitions that coordinators' transactions under way list, and when each transaction `began` (ms)."""
+    began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
+    return (
+        transactions.where("is_ongoing OR is_prepared")
+        .selectExpr("cluster", "producer_id", "current.topic_partitions", began)
+        .dropDuplicates(["cluster", "producer_id"])
+        .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
+    )
+
+
+def _wholeness(copies: DataFrame) -> DataFrame:
+    """Of each partition whether its copy is whole (`copy_is_whole`), and up to when it has everything (`seen_at`, ms).
+
+    A high watermark says where the copy's log ended, and a broker's time in it up to when it has everything. So does
+    the time of the copy, if as many brokers have one as of any partition: else the leader's may be missing, and a
+    follower may have stopped to fetch long before.
+    """
+    is_whole = (
+        "high_watermark <= log_end_offset AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
+        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
+    )
+    copied_at = "if(brokers >= max(brokers) OVER (PARTITION BY cluster), least(copied_since, shown_since), NULL)"
+    return copies.selectExpr(
+        *PARTITION,
+        f"{is_whole} AS copy_is_whole",
+        f"greatest({copied_at}, latest_broker_timestamp) AS seen_at",
     )
 
 

@@ -45,15 +45,6 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     the other back in time, each with the offsets that are taken from it. `history_from`: every record from that offset
     on is in one of them. `epochs`: leader epochs of its records, each with the first and the last offset that is left.
     """
-    records = summed(
-        states,
-        (*PLACE, *OF_COPY, "coordinator_epoch"),
-        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
-        "struct(coordinator_epoch AS epoch, min(offset) AS first_offset, max(offset) AS last_offset) AS epoch",
-    )
-    of_copies = summed(
-        records, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs"
-    )
     # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
     reaching = (
         "array_sort(filter(candidates, each -> each.whole_from < element_at(taken, -1).whole_from"
@@ -63,7 +54,7 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
-        .join(of_copies, [*PLACE, *OF_COPY], "left")
+        .join(_epochs(states), [*PLACE, *OF_COPY], "left")
         .selectExpr(
             *PLACE,
             *OF_COPY,
@@ -96,6 +87,17 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             "least(own_from, array_min(others.from_offset)) AS history_from",
         )
     )
+
+
+def _epochs(states: DataFrame) -> DataFrame:
+    """The leader epochs in the records of each copy, and the offset of the last record that is `broken`."""
+    of_epochs = summed(
+        states,
+        (*PLACE, *OF_COPY, "coordinator_epoch"),
+        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        "struct(coordinator_epoch AS epoch, min(offset) AS first_offset, max(offset) AS last_offset) AS epoch",
+    )
+    return summed(of_epochs, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs")
 
 
 def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame:

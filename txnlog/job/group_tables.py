@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from txnlog.detection.group_positions import blocked_groups, group_positions, last_records, partition_ends
+from txnlog.detection.group_positions import blocked_groups, group_positions, last_records
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection
+from txnlog.detection.stable_offsets import partition_ends
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.job.latest_dump import renew
 from txnlog.keys import COPY

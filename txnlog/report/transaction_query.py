@@ -81,7 +81,27 @@ def streamed_answer(root: Root, wanted: Wanted, select: str, *steps: str) -> Ite
 
 def _steps(wanted: Wanted, sql: Dialect) -> Iterator[str]:
     yield f"of_ids AS (SELECT * FROM found WHERE {_of_ids(wanted)})"
-    # All that follows up to `ends` is about these few.
+    yield from _ends()
+    # The left side is held in memory: it is the small one.
+    yield f"""with_end AS (
+    SELECT of_ids.*, next_start, seen_until, coalesce(under_way, false) AS under_way,
+        coalesce(outcome, CASE WHEN under_way THEN '{OPEN}' ELSE '{UNKNOWN}' END) AS status
+    FROM ends RIGHT JOIN of_ids USING ({_KEY}))"""
+    until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
+    yield f"""measured AS (
+    SELECT *, {sql.elapsed_ms.format(start="start_timestamp", end=until)} AS duration_ms,
+        {sql.elapsed_ms.format(start="decided_at", end="completed_at")} AS markers_ms
+    FROM with_end)"""
+    yield f"""listed AS (
+    SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
+    FROM (SELECT {_KEY}, {sql.each.format(array="partitions", name="place")} FROM of_ids) WHERE {of_places(wanted)})"""
+    is_any = wanted.topic is None and wanted.partition is None
+    source = "measured" if is_any else sql.semi_join.format(few="listed", many="measured", key=_KEY)
+    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted)})"
+
+
+def _ends() -> Iterator[str]:
+    """Steps up to `ends`: until when the few transactions without a Complete* record were seen, and what came next."""
     yield f"unfinished AS (SELECT {_KEY}, last_offset, as_of FROM of_ids WHERE completed_at IS NULL)"
     yield f"""following AS (
     SELECT {_key_of("unfinished")}, min(later.start_timestamp) AS next_start
@@ -111,22 +131,6 @@ def _steps(wanted: Wanted, sql: Dialect) -> Iterator[str]:
     LEFT JOIN latest ON latest.cluster = unfinished.cluster
         AND latest.coordinator_partition = unfinished.coordinator_partition AND latest.topic_id = unfinished.topic_id
         AND latest.from_offset <= unfinished.last_offset AND latest.to_offset > unfinished.last_offset)"""
-    # The left side is held in memory: it is the small one.
-    yield f"""with_end AS (
-    SELECT of_ids.*, next_start, seen_until, coalesce(under_way, false) AS under_way,
-        coalesce(outcome, CASE WHEN under_way THEN '{OPEN}' ELSE '{UNKNOWN}' END) AS status
-    FROM ends RIGHT JOIN of_ids USING ({_KEY}))"""
-    until = "CASE WHEN under_way THEN seen_until ELSE coalesce(completed_at, decided_at) END"
-    yield f"""measured AS (
-    SELECT *, {sql.elapsed_ms.format(start="start_timestamp", end=until)} AS duration_ms,
-        {sql.elapsed_ms.format(start="decided_at", end="completed_at")} AS markers_ms
-    FROM with_end)"""
-    yield f"""listed AS (
-    SELECT {_KEY}, place['topic'] AS topic, place['partition'] AS partition
-    FROM (SELECT {_KEY}, {sql.each.format(array="partitions", name="place")} FROM of_ids) WHERE {of_places(wanted)})"""
-    is_any = wanted.topic is None and wanted.partition is None
-    source = "measured" if is_any else sql.semi_join.format(few="listed", many="measured", key=_KEY)
-    yield f"chosen AS (SELECT measured.* FROM {source} WHERE {_of_transactions(wanted)})"
 
 
 def _key_of(frame: str) -> str:

@@ -27,8 +27,8 @@ from txnlog.detection.group_positions import (
     blocked_groups,
     group_positions,
     last_records,
-    partition_ends,
 )
+from txnlog.detection.stable_offsets import partition_ends
 from txnlog.sources.group_rows import GroupRecordRow
 from txnlog.spark.schema import arrow_schema
 
