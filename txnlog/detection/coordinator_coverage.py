@@ -6,15 +6,12 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, WRITTEN
-from txnlog.detection.copies import IS_COORDINATOR, LACKS_END
+from txnlog.detection.copies import IS_COORDINATOR, IS_CUT
 from txnlog.keys import LOG_DIR
 
 LARGEST = (1 << 63) - 1
 # Something says that the copy lacks the end of its log, or nothing says where that is.
-_END_IS_MISSING = (
-    f"tail_producer_id IS NOT NULL OR damaged_to > log_end_offset OR {LACKS_END}"
-    " OR (high_watermark IS NULL AND NOT is_text)"
-)
+_END_IS_MISSING = f"{IS_CUT} OR damaged_to > log_end_offset OR (high_watermark IS NULL AND NOT is_text)"
 
 
 def coordinator_coverage(

@@ -23,6 +23,8 @@ LACKS_END = (
     "highest_watermark > log_end_offset OR snapshot_above_end IS NOT NULL OR longest_log_end_offset > log_end_offset"
     " OR epochs_to > log_end_offset OR bytes_missing IS NOT NULL OR are_of_several_logs"
 )
+# The same, or its last batch is cut, whoever wrote that.
+IS_CUT = f"(coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL)"
 # The chosen copy begins where the broker's log did when it was copied: no segment below it is missing.
 STARTS_WITH_LOG = (
     "(first_base_offset = 0 OR epochs_from = first_base_offset OR log_start_checkpoint >= first_base_offset)"

@@ -8,7 +8,7 @@ from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import conditions, with_parameters
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
-from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG
+from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.rules import OF_OWN_DATA
 from txnlog.keys import PARTITION
@@ -79,8 +79,8 @@ def _wholeness(copies: DataFrame) -> DataFrame:
     follower may have stopped to fetch long before.
     """
     is_whole = (
-        "high_watermark <= log_end_offset AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
-        f" AND tail_producer_id IS NULL AND NOT coalesce({LACKS_END}, false) AND coalesce({STARTS_WITH_LOG}, false)"
+        f"NOT {IS_CUT} AND coalesce({STARTS_WITH_LOG}, false) AND high_watermark <= log_end_offset"
+        " AND damaged_to IS NULL AND coalesce(gap_to <= cleaned_to, gap_to IS NULL)"
     )
     copied_at = "if(brokers >= max(brokers) OVER (PARTITION BY cluster), least(copied_since, shown_since), NULL)"
     return copies.selectExpr(

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
-from txnlog.detection.copies import LACKS_END
+from txnlog.detection.copies import IS_CUT
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection
 from txnlog.job.group_tables import write_groups
@@ -40,9 +40,6 @@ from txnlog.tables.layout import (
 )
 from txnlog.tables.run_rows import RunRow
 from txnlog.tables.store import Store
-
-# Something shows that the copy lacks the end of its log.
-_IS_CUT = f"coalesce({LACKS_END}, false) OR tail_producer_id IS NOT NULL"
 
 
 def write_results(
@@ -99,7 +96,7 @@ def write_results(
 def _covered(detection: Detection) -> DataFrame:
     """The partitions of the dump, as `open_transaction_changes` and `candidate_changes` take them."""
     return detection.copies.join(detection.times, [*LOG_DIR], "inner").selectExpr(
-        "* EXCEPT (as_of)", f"{instant('as_of')} AS as_of", f"{_IS_CUT} AS is_cut"
+        "* EXCEPT (as_of)", f"{instant('as_of')} AS as_of", f"{IS_CUT} AS is_cut"
     )
 
 
