@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.writer import segment
-from txnlog.dump import text_parts
+from txnlog.dump import text_splits
 from txnlog.dump.dump_file import DumpFile
 from txnlog.dump.inventory import inventory
 from txnlog.sources.data_sources import EvidenceSource
@@ -37,14 +37,14 @@ def rows_below(source: type[DumpSource], root: Path | str, **options: str) -> li
     opened = source({"path": str(root), **options})
     # The tasks, as Spark would deal them out.
     tasks = opened.reader(opened.schema()).partitions()
-    parts = [part for task in tasks if isinstance(task, Task) for part in task.files]
-    return [row for part in parts for each in opened.rows([part]) for row in each.to_pylist()]
+    files = [file for task in tasks if isinstance(task, Task) for file in task.files]
+    return [row for file in files for each in opened.rows([file]) for row in each.to_pylist()]
 
 
-def rows_in_parts(root: Path, split: int, **options: str) -> list[Row]:
-    """The rows of files of a dump, of which texts are read in parts of about so many bytes."""
+def rows_in_splits(root: Path, split: int, **options: str) -> list[Row]:
+    """The rows of files of a dump, of which texts are read in splits of about so many bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_parts, "SPLIT", split)
+        patch.setattr(text_splits, "SPLIT_SIZE", split)
         found = rows_below(EvidenceSource, root, **options)
     names = arrow_schema(DumpFileRow).names
     whole = [{name: row[name] for name in names} for row in found if row["fact"] == FILE]

@@ -16,7 +16,7 @@ from tests.kafka.judge import NEWEST, OLDEST, tool
 from txnlog.config import DetectOptions, detect_options
 from txnlog.dump.dump_file import FileKind
 from txnlog.dump.inventory import inventory
-from txnlog.dump.text_parts import SPLIT, parts
+from txnlog.dump.text_splits import SPLIT_SIZE, splits
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
@@ -138,7 +138,7 @@ def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
     log, text = folder / "raw" / "orders-0" / f"{0:020}.log", folder / "text" / "orders.txt"
     for path in (log, text):
         path.parent.mkdir(parents=True)
-    write_segment(log, Layout().transactions(), 2 * SPLIT // SHORTEST_LINE)
+    write_segment(log, Layout().transactions(), 2 * SPLIT_SIZE // SHORTEST_LINE)
     printed(log, text, SHALLOW)
     return folder
 
@@ -151,11 +151,11 @@ def file_rows(spark: SparkSession, dump: Path) -> list[dict[str, Any]]:
 
 def test_a_long_text_is_read_by_several_tasks_and_says_what_the_log_says(spark: SparkSession, long_text: Path) -> None:
     path = long_text / "text/orders.txt"
-    assert len(parts(str(path), path.stat().st_size)) > 1
+    assert len(splits(str(path), path.stat().st_size)) > 1
     (raw,), (text,) = file_rows(spark, long_text / "raw"), file_rows(spark, long_text / "text")
     same = ("topic", "partition", "batches", "first_offset", "last_offset", "broker_timestamp", "damaged_to", "gap_to")
     assert {name: text[name] for name in same} == {name: raw[name] for name in same}
-    assert (text["is_text"], text["problem"], text["batches"] > SPLIT // SHORTEST_LINE) == (True, None, True)
+    assert (text["is_text"], text["problem"], text["batches"] > SPLIT_SIZE // SHORTEST_LINE) == (True, None, True)
     with path.open("rb") as lines:
         assert text["bytes_parsed"] == text["size_in_bytes"] == path.stat().st_size - len(next(lines))
 

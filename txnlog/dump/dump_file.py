@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from txnlog.dump.manifest import CopyTime
-from txnlog.dump.text_parts import WHOLE, Part
+from txnlog.dump.text_splits import WHOLE, Split
 
 METADATA_TOPIC = "__cluster_metadata"
 # Texts in a log directory are another copy of it. No path of a dump looks like that.
@@ -50,7 +50,7 @@ class DumpFile:
 
     `path` opens it; `file` and `log_dir` are for people: relative to the dump, always UTF-8. `base_offset` is the
     offset in the file's name. `skipped` says why a file is not read. `is_text` says that it is the output of
-    `kafka-dump-log.sh`, or what that printed of one file; `part` is what is to be read of it. The topic partition of
+    `kafka-dump-log.sh`, or what that printed of one file; `split` is what is to be read of it. The topic partition of
     a text is that of the sections that do not name one. `complete_ms` is when it had its size at the latest, by a
     listing made before the copy (`txnlog.dump.copy_listing`). `bytes_missing` is, of the last segment in a copy of a
     log, how many bytes of the log that listing has beyond it. `is_special` says that it is a symbolic link, a pipe, a
@@ -70,7 +70,7 @@ class DumpFile:
     base_offset: int | None = None
     skipped: str | None = None
     is_text: bool = False
-    part: Part = WHOLE
+    split: Split = WHOLE
     complete_ms: int | None = None
     bytes_missing: int | None = None
     is_special: bool = False

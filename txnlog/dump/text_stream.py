@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from txnlog.dump.decoded import BLOCK, Decoded, blocks
 from txnlog.dump.opener import regular_file
-from txnlog.dump.text_parts import LONGEST_PATH, NO_PATH, Part, find_heading, path_of
+from txnlog.dump.text_splits import LONGEST_PATH, NO_PATH, Split, find_heading, path_of
 from txnlog.dump_log.dump_text import HEADING, find, is_dump_text
 from txnlog.errors import FormatError
 
@@ -64,12 +64,12 @@ def looks_like_dump_text(path: str) -> bool:
         return is_dump_text(head)
 
 
-def sections(path: str, part: Part) -> Iterator[Section]:
-    """The sections of a text, or of a part of it. What is not read of a section is left out quickly."""
+def sections(path: str, split: Split) -> Iterator[Section]:
+    """The sections of a text, or of a split of it. What is not read of a section is left out quickly."""
     with regular_file(path) as file:
-        text = _Text(Decoded(file, part.start), part)
+        text = _Text(Decoded(file, split.start), split)
         while (heading := text.next_section()) is not None:
-            section = Section(text, heading or part.heading, text.section_start)
+            section = Section(text, heading or split.heading, text.section_start)
             yield section
             for _ in section:
                 pass
@@ -78,14 +78,14 @@ def sections(path: str, part: Part) -> Iterator[Section]:
 class _Text:
     """A cursor over whole lines that stops at each heading. What is read and not yet taken starts at `_at`."""
 
-    def __init__(self, stream: Decoded, part: Part) -> None:
+    def __init__(self, stream: Decoded, split: Split) -> None:
         self._stream = stream
-        self._blocks = blocks(stream, None if part.end is None else part.end - part.start)
+        self._blocks = blocks(stream, None if split.end is None else split.end - split.start)
         self._read, self._at = b"", 0
         self._is_over = False
         self._is_begun = False
         self.heading_is_cut = False
-        self.position = self.section_start = part.start
+        self.position = self.section_start = split.start
 
     @property
     def problem(self) -> str | None:

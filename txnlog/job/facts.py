@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from txnlog.config import DetectOptions
 from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
-from txnlog.dump.text_parts import may_be_split
+from txnlog.dump.text_splits import may_be_split
 from txnlog.sources import reading
 from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, GROUP_RECORDS, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow

@@ -18,7 +18,7 @@ from txnlog.dump.opener import opened_segment
 from txnlog.errors import OptionError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator_states import coordinator_states
-from txnlog.sources.dump_source import DumpSource, Readable, parts_of
+from txnlog.sources.dump_source import DumpSource, Readable, splits_of
 from txnlog.sources.evidence_rows import EvidenceRow
 from txnlog.sources.files import dump_file_rows
 from txnlog.sources.log_copy import LogCopy, all_copies, printed_copies
@@ -171,9 +171,9 @@ class EvidenceSource(DumpSource):
     def readable(self) -> Sequence[Readable]:
         found: list[LogFiles] = []
         for group in logs(self.wanted_files(), self.options.get("full", "false") != "true"):
-            parts_of_texts = [part for file in group.files if file.is_text for part in parts_of(file)]
-            if len(parts_of_texts) > 1:
-                found += [LogFiles((part,), is_part=True) for part in parts_of_texts]
+            splits_of_texts = [split for file in group.files if file.is_text for split in splits_of(file)]
+            if len(splits_of_texts) > 1:
+                found += [LogFiles((split,), is_split=True) for split in splits_of_texts]
             else:
                 found.append(group)
         return found

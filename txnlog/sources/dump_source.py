@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import dump_root
-from txnlog.dump.text_parts import parts
+from txnlog.dump.text_splits import splits
 from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
 from txnlog.spark.schema import spark_schema
@@ -77,16 +77,18 @@ def tasks(files: Sequence[Readable]) -> Iterator[Task]:
         yield Task(group)
 
 
-def parts_of(file: DumpFile) -> list[DumpFile]:
-    """The file, or if it is a long text the parts of it that can be read beside one another."""
+def splits_of(file: DumpFile) -> list[DumpFile]:
+    """The file, or if it is a long text the splits of it that can be read beside one another."""
     if not file.is_text or file.skipped:
         return [file]
     try:
-        found = parts(file.path, file.size)
+        found = splits(file.path, file.size)
     except OSError:
         # Reading it reports the error.
         return [file]
-    return [replace(file, part=part, size=(file.size if part.end is None else part.end) - part.start) for part in found]
+    return [
+        replace(file, split=each, size=(file.size if each.end is None else each.end) - each.start) for each in found
+    ]
 
 
 class DumpSource(DataSource):
@@ -132,9 +134,9 @@ class DumpSource(DataSource):
         return inventory(dump_root(path), self.options.get("cluster"), topic_partition)
 
     def readable(self) -> Sequence[Readable]:
-        """What is to be read, in pieces that can be read beside one another."""
+        """What is to be read, in splits that can be read beside one another."""
         wanted = self.wanted_files()
-        return [part for file in wanted for part in parts_of(file)] if self.splits_texts else wanted
+        return [split for file in wanted for split in splits_of(file)] if self.splits_texts else wanted
 
     def wanted_files(self) -> list[DumpFile]:
         kinds = (self.kind, FileKind.DUMP_TEXT)

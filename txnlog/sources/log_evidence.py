@@ -45,7 +45,7 @@ def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
         if file.skipped:
             found.add_file(skipped_row(file))
         elif file.kind is FileKind.DUMP_TEXT:
-            yield from _add_text(found, file, group.is_part)
+            yield from _add_text(found, file, group.is_split)
         elif not is_segment(file):
             yield from _add_small_file(found, file, starts)
     if segments:
@@ -71,14 +71,14 @@ def _add_small_file(found: EvidenceRows, file: DumpFile, starts: _OpenIn) -> Ite
         yield evidence_of(FACT_OF_KIND[file.kind], read.entries)
 
 
-def _add_text(found: EvidenceRows, file: DumpFile, is_part: bool) -> Iterator[pa.RecordBatch]:
+def _add_text(found: EvidenceRows, file: DumpFile, is_split: bool) -> Iterator[pa.RecordBatch]:
     text, sums = TextReading(file), dict[str, tuple[DumpFile, Sums]]()
     for printed, read in text.found():
         if isinstance(read, Printed):
             _, of_file = sums.setdefault(printed.file, (printed, Sums()))
             of_file.add(batches_of_text(read.batches, printed.topic in WRITTEN_BY_BROKERS))
         yield from _rows_of_text(printed, read)
-    if is_part:
+    if is_split:
         for known, piece in text.pieces:
             found.add_piece(known, piece)
     else:

@@ -24,8 +24,8 @@ class LogFiles:
 
     `snapshots` are those of the log that the files are of, whether they are among them or not; `newest_segment` is
     where its last segment starts, and `log_start` its log start offset by the checkpoint. `from_snapshot`: no more is
-    read than what follows the newest valid snapshot, and what is open in it. `is_part`: this is a part of a text, whose
-    rows are put together of all its parts (`txnlog.sources.text_files.text_rows`).
+    read than what follows the newest valid snapshot, and what is open in it. `is_split`: this is a split of a text,
+    whose rows are put together of all its splits (`txnlog.sources.text_files.text_rows`).
     """
 
     files: tuple[DumpFile, ...]
@@ -33,7 +33,7 @@ class LogFiles:
     newest_segment: int = 0
     log_start: int | None = None
     from_snapshot: bool = False
-    is_part: bool = False
+    is_split: bool = False
 
     @property
     def weight(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from txnlog.dump.dump_file import KIND_OF_ENDING, DumpFile, FileKind
-from txnlog.dump.text_parts import printed_name
+from txnlog.dump.text_splits import printed_name
 from txnlog.dump.text_stream import Section, sections
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.coordinator_text import CoordinatorRecord, coordinator_record
@@ -33,14 +33,14 @@ NOT_DECODED = "records are not printed: print them with --transaction-log-decode
 
 def printed_files(file: DumpFile) -> Iterator[tuple[DumpFile, Section]]:
     """What the tool printed of each file, as a file of the dump. `DumpError` where nothing says of which partition."""
-    seen = Counter(dict(file.part.printed_before))
-    is_continued = file.part.is_continued
-    for section in sections(file.path, file.part):
+    seen = Counter(dict(file.split.printed_before))
+    is_continued = file.split.is_continued
+    for section in sections(file.path, file.split):
         if section.heading is None and not is_dump_text(section.head):
             # What the tool, or Java, says before it begins.
             continue
         printed, name = _printed_file(file, section), printed_name(section.heading)
-        # A part that starts within a section goes on with it.
+        # A split that starts within a section goes on with it.
         seen[name] += not is_continued
         is_continued = False
         if seen[name] > 1:

@@ -1,4 +1,4 @@
-"""The lines of a section in pieces that hold whole batches with all their records."""
+"""The lines of a section in chunks of whole batches with all their records."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Chunk(NamedTuple):
 
 
 def chunks(section: Section) -> Iterator[Chunk]:
-    """The lines of a section in pieces that hold whole batches with all their records."""
+    """The lines of a section in chunks of whole batches with all their records."""
     carried = b""
-    for piece in section:
-        content = carried + piece
+    for lines in section:
+        content = carried + lines
         cut = _last_batch(content)
         if cut:
             yield Chunk(Lines(content[:cut]), _position(content, cut))

@@ -27,7 +27,7 @@ PieceOfText = tuple[dict[str, Any], Piece]
 
 
 class TextReading:
-    """A text, or a part of one, that is read from its start to its end; then `pieces` are those of its files' rows."""
+    """A text, or a split of one, that is read from its start to its end; then `pieces` are those of its files' rows."""
 
     def __init__(self, file: DumpFile) -> None:
         self._file = file
@@ -35,13 +35,13 @@ class TextReading:
 
     def found(self) -> Iterator[tuple[DumpFile, Printed]]:
         """What was printed: of segments some batches at a time, of other files their entries where they are whole."""
-        file, is_continued = self._file, self._file.part.is_continued
+        file, is_continued = self._file, self._file.split.is_continued
         entries: list[tuple[DumpFile, pa.RecordBatch]] = []
         try:
             for printed, section in printed_files(file):
                 yield from entries
                 entries = []
-                piece = Piece(file.file, file.part.start, len(self.pieces), is_continued)
+                piece = Piece(file.file, file.split.start, len(self.pieces), is_continued)
                 is_continued = False
                 for found in piece_of_text(printed, section, piece, printed.topic in WRITTEN_BY_BROKERS):
                     if isinstance(found, pa.RecordBatch):
@@ -51,10 +51,10 @@ class TextReading:
                 self.pieces.append((listed_row(printed), piece))
         except (OSError, StoreError) as error:
             index = len(self.pieces)
-            failed = Piece(file.file, file.part.start, index, failure=unreadable(error), size=file.size)
+            failed = Piece(file.file, file.split.start, index, failure=unreadable(error), size=file.size)
             self.pieces.append((listed_row(file), failed))
-        # Only a log goes on in the next part: what looks like entries and goes on is forged.
-        if not file.part.is_cut:
+        # Only a log goes on in the next split: what looks like entries and goes on is forged.
+        if not file.split.is_cut:
             yield from entries
 
 

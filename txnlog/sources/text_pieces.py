@@ -1,6 +1,6 @@
-"""What the parts of a text add up to, put together: several tasks read a long text, and one row says what it is.
+"""What the splits of a text add up to, put together: several tasks read a long text, and one row says what it is.
 
-A task knows only its own part. So two checks wait until pieces are put together: whether the first batch of a piece
+A task knows only its own split. So two checks wait until pieces are put together: whether the first batch of a piece
 starts where the last one of the piece before ends, and whether its offset follows.
 """
 
@@ -32,10 +32,10 @@ class FirstBatch:
 
 @dataclass(slots=True)
 class Piece:
-    """What was printed of one file, as far as one part of a text has it.
+    """What was printed of one file, as far as one split of a text has it.
 
-    `text`, `start` and `index` are its place: the text, the byte at which the part starts, and how many pieces of the
-    part come before. `is_continued`: it begins in a part before. `failure` says why the part could not be read on.
+    `text`, `start` and `index` are its place: the text, the byte at which the split starts, and how many pieces of
+    that come before. `is_continued`: it begins in a split before. `failure` says why the split could not be read on.
     `problem` says why its end is not the end of what the tool printed. What else there is of a segment says
     `txnlog.sources.text_summary`; of other files, `entry_problem` says why their entries cannot be used, and
     `is_of_a_log` that its lines are those of a log.

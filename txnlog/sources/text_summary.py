@@ -41,7 +41,7 @@ class Printed(NamedTuple):
 
 
 class _Segment:
-    """Sums up the text of one segment, or of a part of one, in a piece."""
+    """Sums up the text of one segment, or of a split of it, in a piece."""
 
     def __init__(self, printed: DumpFile, piece: Piece, written_by_brokers: bool) -> None:
         self._piece = piece
@@ -183,7 +183,7 @@ class _Segment:
 def piece_of_text(
     printed: DumpFile, section: Section, piece: Piece, written_by_brokers: bool
 ) -> Iterator[Printed | pa.RecordBatch]:
-    """Sum up in `piece` what a text, or a part of one, says of one file that was printed.
+    """Sum up in `piece` what a text, or a split of one, says of one file that was printed.
 
     Yields the batches of a segment, some at a time; of a producer snapshot or a transaction index its entries as rows.
     """

@@ -1,4 +1,4 @@
-"""What a text adds up to for the replay: the same by one pass over it, in parts, and by its rows."""
+"""What a text adds up to for the replay: the same by one pass over it, in splits, and by its rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.file_rows import rows_below, rows_in_parts
+from tests.file_rows import rows_below, rows_in_splits
 from tests.replay_rows import batches_of_rows
-from txnlog.dump import text_parts
+from txnlog.dump import text_splits
 from txnlog.dump.dump_file import DumpFile, FileKind
-from txnlog.dump.text_parts import Part
+from txnlog.dump.text_splits import Split
 from txnlog.dump_log.text_batches import batches
 from txnlog.sources.batch_columns import batches_of_text
 from txnlog.sources.data_sources import DumpFilesSource, EvidenceSource
@@ -75,14 +75,14 @@ def of_fact(fact: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["4.3.0/deep.txt", "4.3.0/shallow.txt", "3.5.2/payloads.txt"])
-def test_a_text_in_parts_says_what_it_says_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_text_in_splits_says_what_it_says_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     folder = tmp_path / "broker-1"
     folder.mkdir()
     shutil.copy(TEXTS / name, folder / "text.txt")
     at_once = of_fact(SUMS, evidence(tmp_path))
     files = rows_below(DumpFilesSource, tmp_path)
-    assert rows_in_parts(tmp_path, 1000) == files
-    monkeypatch.setattr(text_parts, "SPLIT", 1000)
+    assert rows_in_splits(tmp_path, 1000) == files
+    monkeypatch.setattr(text_splits, "SPLIT_SIZE", 1000)
     sums = of_fact(SUMS, evidence(tmp_path))
     assert (len(at_once), len(sums) > 1) == (1, True)
     assert {row["file"] for row in sums} == {at_once[0]["file"]}
@@ -106,8 +106,8 @@ def test_entries_that_go_on_in_another_part_are_not_believed(is_cut: bool) -> No
     path = TEXTS / "4.3.0" / "entries.txt"
     whole = text(path)
     headings = [place.start() for place in re.finditer(rb"^Dumping ", path.read_bytes(), re.MULTILINE)]
-    part = replace(whole, part=Part(0, headings[2], is_cut=is_cut))
-    found = [printed.file for printed, _ in TextReading(part).found()]
+    split = replace(whole, split=Split(0, headings[2], is_cut=is_cut))
+    found = [printed.file for printed, _ in TextReading(split).found()]
     everything = [printed.file for printed, _ in TextReading(whole).found()]
     assert len(everything) == len(headings)
     assert found == everything[: 1 if is_cut else 2]
@@ -116,9 +116,9 @@ def test_entries_that_go_on_in_another_part_are_not_believed(is_cut: bool) -> No
 def test_a_part_says_that_a_section_goes_on_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "texts.txt"
     path.write_bytes(b"".join((TEXTS / "4.3.0" / name).read_bytes() for name in ("deep.txt", "entries.txt")))
-    monkeypatch.setattr(text_parts, "SPLIT", 1000)
-    found = text_parts.parts(str(path), path.stat().st_size)
+    monkeypatch.setattr(text_splits, "SPLIT_SIZE", 1000)
+    found = text_splits.splits(str(path), path.stat().st_size)
     assert len(found) > 2
-    for part, following in pairwise(found):
-        assert part.is_cut == following.is_continued
+    for split, following in pairwise(found):
+        assert split.is_cut == following.is_continued
     assert not found[-1].is_cut

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.file_rows import rows_below, rows_in_parts
-from txnlog.dump import decoded, text_parts, text_stream
+from tests.file_rows import rows_below, rows_in_splits
+from txnlog.dump import decoded, text_splits, text_stream
 from txnlog.errors import DumpError, OptionError
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.sources import text_chunks
@@ -28,7 +28,7 @@ OLD = (TEXTS / "1.1.1/deep.txt").read_bytes()
 COORDINATOR = (TEXTS / "3.5.2/coordinator.txt").read_bytes()
 JSON = (TEXTS / "4.3.0/coordinator.txt").read_bytes()
 Row = dict[str, Any]
-# So that parts begin at most batches, or at some.
+# So that splits begin at most batches, or at some.
 SPLITS = (300, 1500)
 
 
@@ -46,8 +46,8 @@ def read(source: Any, tmp_path: Path, content: bytes, name: str = "log.txt", **o
 def summaries(tmp_path: Path, content: bytes, name: str = "log.txt") -> list[Row]:
     found = read(DumpFilesSource, tmp_path, content, name)
     for split in SPLITS:
-        in_parts = rows_in_parts(tmp_path, split)
-        # Of several problems another may be found in a part, and where two parts meet.
+        in_parts = rows_in_splits(tmp_path, split)
+        # Of several problems another may be found in a split, and where two splits meet.
         assert [with_or_without_problem(row) for row in in_parts] == [with_or_without_problem(row) for row in found]
     return [{column: row[column] for column in row if column != "modified"} for row in found]
 
@@ -291,7 +291,7 @@ def test_a_byte_order_mark_in_the_middle_is_left_out(tmp_path: Path) -> None:
 
 
 def test_a_long_text_with_a_mark_is_not_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_parts, "SPLIT", 700)
+    monkeypatch.setattr(text_splits, "SPLIT_SIZE", 700)
     for mark in (0, DEEP.index(b"baseOffset: 9 ")):
         marked = DEEP[:mark] + codecs.BOM_UTF8 + DEEP[mark:]
         assert [row["topic"] for row in batches(tmp_path, marked, "refunds-7.txt")] == ["orders"] * 11
@@ -439,9 +439,9 @@ def test_a_long_text_is_split_at_batches(
     )
     expected = batches(tmp_path, several)
     files = summaries(tmp_path, several)
-    monkeypatch.setattr(text_parts, "SPLIT", split)
-    found = text_parts.parts(str(tmp_path / "log.txt"), len(several))
-    assert [part.start for part in found[1:]] == [part.end for part in found[:-1]]
+    monkeypatch.setattr(text_splits, "SPLIT_SIZE", split)
+    found = text_splits.splits(str(tmp_path / "log.txt"), len(several))
+    assert [each.start for each in found[1:]] == [each.end for each in found[:-1]]
     assert len(found) > 2
     unsized = [row | {"size_in_bytes": 0} for row in batches(tmp_path, several)]
     assert unsized == [row | {"size_in_bytes": 0} for row in expected]
@@ -583,7 +583,7 @@ def test_an_id_of_unknown_length_may_hold_line_breaks(tmp_path: Path) -> None:
 def test_a_coordinator_after_other_topics_may_be_forged_by_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: int
 ) -> None:
-    monkeypatch.setattr(text_parts, "SPLIT", split)
+    monkeypatch.setattr(text_splits, "SPLIT_SIZE", split)
     *_, coordinator = summaries(tmp_path, DEEP + COORDINATOR)
     assert (coordinator["topic"], coordinator["damaged_to"]) == ("__transaction_state", NOTHING_FOLLOWS)
     assert "into a file of their own" in coordinator["problem"]

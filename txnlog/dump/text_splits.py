@@ -1,4 +1,4 @@
-"""Parts of a text that several tasks can read: cut between sections, and long ones before lines of batches."""
+"""Splits of a text, as several tasks can read it: cut between sections, and long ones before lines of batches."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LONGEST_PATH = 8 << 10
 # The path of a heading that has none.
 NO_PATH = "?"
 # Files larger than that are split, at lines that start a batch.
-SPLIT = 64 << 20
+SPLIT_SIZE = 64 << 20
 _FOLLOWED_BY_HEADING = b"\n" + HEADING
 _STARTS_OF_BATCHES = b"\n" + BATCH
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Split:
     """The bytes of a text that one task reads: from `start` up to `end` (None: to the end of the text).
 
     `is_continued` says that it starts within a section, whose path is `heading` (None for one without a path).
-    `is_cut` says that it ends within one. `printed_before` is how often what is printed in this part was so before.
+    `is_cut` says that it ends within one. `printed_before` is how often what is printed in this split was so before.
     """
 
     start: int = 0
@@ -39,18 +39,18 @@ class Part:
     printed_before: tuple[tuple[str, int], ...] = ()
 
 
-WHOLE = Part()
+WHOLE = Split()
 
 
 def may_be_split(path: str, size: int) -> bool:
-    """Whether a text of so many bytes may have several parts.
+    """Whether a text of so many bytes may have several splits.
 
     To find where they start is to read all of it, which costs too much from an object store.
     """
-    return size > SPLIT and not is_address(path)
+    return size > SPLIT_SIZE and not is_address(path)
 
 
-def parts(path: str, size: int) -> list[Part]:
+def splits(path: str, size: int) -> list[Split]:
     """How a text may be read by several tasks: by sections, and long ones by batches."""
     if not may_be_split(path, size):
         return [WHOLE]
@@ -59,15 +59,15 @@ def parts(path: str, size: int) -> list[Part]:
             return [WHOLE]
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             # What was put together of several texts may have marks in the middle, which are left out line by line.
-            return [WHOLE] if find(content, codecs.BOM_UTF8) >= 0 else list(_parts(content))
+            return [WHOLE] if find(content, codecs.BOM_UTF8) >= 0 else list(_splits(content))
 
 
-def _parts(content: mmap.mmap) -> Iterator[Part]:
+def _splits(content: mmap.mmap) -> Iterator[Split]:
     counts: Counter[str] = Counter()
     mine: list[str] = []
-    begun = Part()
+    begun = Split()
 
-    def until(end: int) -> Part:
+    def until(end: int) -> Split:
         names = {*mine, printed_name(begun.heading)}
         return replace(
             begun, end=end, printed_before=tuple((name, before[name]) for name in sorted(names) if name in before)
@@ -77,15 +77,15 @@ def _parts(content: mmap.mmap) -> Iterator[Part]:
     for start, end, path in _sections_of(content):
         mine.append(printed_name(path))
         counts[printed_name(path)] += 1
-        while end - begun.start > SPLIT + SPLIT // 2:
-            line = content.find(_STARTS_OF_BATCHES, max(begun.start + SPLIT, start) - 1, end)
+        while end - begun.start > SPLIT_SIZE + SPLIT_SIZE // 2:
+            line = content.find(_STARTS_OF_BATCHES, max(begun.start + SPLIT_SIZE, start) - 1, end)
             if line < 0:
                 break
             yield replace(until(line + 1), is_cut=True)
-            begun, mine, before = Part(line + 1, heading=path, is_continued=True), [], Counter(counts)
-        if end - begun.start >= SPLIT:
+            begun, mine, before = Split(line + 1, heading=path, is_continued=True), [], Counter(counts)
+        if end - begun.start >= SPLIT_SIZE:
             yield until(end)
-            begun, mine, before = Part(end), [], Counter(counts)
+            begun, mine, before = Split(end), [], Counter(counts)
     if begun.start < len(content):
         yield until(len(content))
 
