@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.group_writer import (
     classic_group,
@@ -111,15 +111,53 @@ STANDS = [
 ]
 
 
-def positions(spark: SparkSession, *batches: bytes, damaged_to: int | None = None) -> tuple[list[Row], list[Row]]:
-    """Rows of `group_positions` and `blocked_groups`, where the partitions are those of `STANDS`."""
-    found = [row | {"coordinator_partition": 5} for row in rows(read(b"".join(batches)))]
+G = commit_key("g", "t", 0)
+# The logs of partitions of `__consumer_offsets`, one a test. That of HIDDEN is damaged up to offset 9.
+SOME, PENDING, OF_OTHERS, MEMBERS, HIDDEN, NEWER = range(6)
+BATCHES = {
+    SOME: group_batch(
+        0,
+        *(
+            (commit_key(f"{partition}-{offset}", "t", partition), commit_value(offset))
+            for partition, offset in (each.values[:2] for each in STANDS)
+        ),
+    ),
+    PENDING: group_batch(0, (G, commit_value(40))) + group_batch(2, (G, commit_value(60)), producer_id=8),
+    OF_OTHERS: group_batch(2, (G, commit_value(60)), producer_id=9),
+    MEMBERS: group_batch(
+        0,
+        (group_key("old"), classic_group([("m-1", [("t", 0)]), ("m-2", [])])),
+        (commit_key("old", "t", 0), commit_value(4)),
+        (commit_key("old", "t", 1), commit_value(4)),
+        (group_key("new", 3), consumer_group()),
+        (group_key("new", 5, "m-3"), consumer_member("c")),
+        (group_key("new", 8, "m-3"), current_assignment([(TOPIC_ID, [1])])),
+        (group_key("new", 5, "gone"), consumer_member("d")),
+        (group_key("new", 5, "gone"), None),
+        (commit_key("only commits", "t", 0), commit_value(4)),
+    ),
+    HIDDEN: group_batch(0, (G, commit_value(4))),
+    NEWER: group_batch(0, (G, commit_value(4))) + group_batch(1, (G, b"\0\x09" + commit_value(4)[2:])),
+}
+
+
+class Standing(NamedTuple):
+    """Rows of `group_positions` and `blocked_groups`, by the partition of their coordinator."""
+
+    found: dict[int, list[Row]]
+    blocked: dict[int, list[Row]]
+
+
+@pytest.fixture(scope="module")
+def standing(spark: SparkSession) -> Standing:
+    """What the logs of all tests say, where the partitions are those of `STANDS`: one evaluation of Spark for all."""
+    found = [row | {"coordinator_partition": number} for number in BATCHES for row in rows(read(BATCHES[number]))]
     records = spark.createDataFrame(pa.Table.from_pylist(found, arrow_schema(GroupRecordRow)))
-    offsets = copy("__consumer_offsets", 5, damaged_to=damaged_to)
-    copies = spark.createDataFrame([offsets, *(copy("t", number) for number in (0, *HELD))], COPIES)
+    offsets = [copy("__consumer_offsets", number, damaged_to=9 if number == HIDDEN else None) for number in BATCHES]
+    copies = spark.createDataFrame([*offsets, *(copy("t", number) for number in (0, *HELD))], COPIES)
     opened = spark.createDataFrame(
         [("c", "t", number, 7, 10, 10, "id-7", "NEVER_ADDED", "ABORT") for number in HELD]
-        + [("c", "__consumer_offsets", 5, 8, 2, 2, "id-8", "ONGOING", "WAIT")],
+        + [("c", "__consumer_offsets", number, 8, 2, 2, "id-8", "ONGOING", "WAIT") for number in (PENDING, OF_OTHERS)],
         "cluster string, topic string, partition int, producer_id bigint, start_offset bigint,"
         " last_stable_offset bigint, transactional_id string, cause string, action string",
     )
@@ -142,36 +180,30 @@ def positions(spark: SparkSession, *batches: bytes, damaged_to: int | None = Non
         " last_offset bigint",
     )
     ends = partition_ends(copies, opened, sums, aborted)
-    standing = group_positions(last_records(records, copies), ends)
-    return (
-        [row.asDict(recursive=True) for row in standing.collect()],
-        [row.asDict(recursive=True) for row in blocked_groups(standing, opened).collect()],
-    )
+    found_positions = group_positions(last_records(records, copies), ends)
+    return Standing(_by_coordinator(found_positions), _by_coordinator(blocked_groups(found_positions, opened)))
 
 
-@pytest.fixture(scope="module")
-def standing(spark: SparkSession) -> tuple[dict[str, Row], dict[str, Row]]:
-    commits = [
-        (commit_key(f"{partition}-{offset}", "t", partition), commit_value(offset))
-        for partition, offset in (each.values[:2] for each in STANDS)
-    ]
-    found, blocked = positions(spark, group_batch(0, *commits))
-    return {row["group_id"]: row for row in found}, {row["group_id"]: row for row in blocked}
+def _by_coordinator(found: DataFrame) -> dict[int, list[Row]]:
+    by_partition: dict[int, list[Row]] = {number: [] for number in BATCHES}
+    for row in found.collect():
+        by_partition[row["coordinator_partition"]].append(row.asDict(recursive=True))
+    return by_partition
 
 
 @pytest.mark.parametrize(("partition", "offset", "blocked_by", "not_known"), STANDS)
 def test_a_group_is_blocked_if_nothing_is_left_to_read_below_the_last_stable_offset(
-    standing: tuple[dict[str, Row], dict[str, Row]],
+    standing: Standing,
     partition: int,
     offset: int,
     blocked_by: str | None,
     not_known: str | None,
 ) -> None:
-    row = standing[0][f"{partition}-{offset}"]
+    (row,) = (row for row in standing.found[SOME] if row["group_id"] == f"{partition}-{offset}")
     assert row["blocked_by"] == blocked_by
     assert (row["not_known"] or "").startswith(not_known or "")
     assert (row["not_known"] is None) == (not_known is None)
-    blocked = standing[1].get(f"{partition}-{offset}")
+    blocked = next((row for row in standing.blocked[SOME] if row["group_id"] == f"{partition}-{offset}"), None)
     assert (blocked is None) == (blocked_by is None)
     if blocked is not None:
         assert (blocked["transactional_id"], blocked["start_offset"], blocked["action"]) == ("id-7", 10, "ABORT")
@@ -179,42 +211,25 @@ def test_a_group_is_blocked_if_nothing_is_left_to_read_below_the_last_stable_off
         assert blocked["not_known"].startswith("whether the group reads with isolation.level=read_committed")
 
 
-def test_a_pending_commit_names_its_transaction(spark: SparkSession) -> None:
-    key = commit_key("g", "t", 0)
-    settled = group_batch(0, (key, commit_value(40)))
-    (row,), (blocked,) = positions(spark, settled, group_batch(2, (key, commit_value(60)), producer_id=8))
+def test_a_pending_commit_names_its_transaction(standing: Standing) -> None:
+    (row,), (blocked,) = standing.found[PENDING], standing.blocked[PENDING]
     assert (row["committed_offset"], row["pending_offset"], row["blocked_by"]) == (40, 60, UNSTABLE)
-    assert (blocked["transactional_id"], blocked["cause"], blocked["blocking_partition"]) == ("id-8", "ONGOING", 5)
+    assert (blocked["transactional_id"], blocked["cause"]) == ("id-8", "ONGOING")
+    assert blocked["blocking_partition"] == PENDING
     assert blocked["client_sees"].startswith("UNSTABLE_OFFSET_COMMIT")
     assert blocked["waiting_offsets"] == 60
 
 
-def test_a_pending_commit_blocks_though_only_others_are_open(spark: SparkSession) -> None:
-    key = commit_key("g", "t", 0)
-    (row,), (blocked,) = positions(spark, group_batch(2, (key, commit_value(60)), producer_id=9))
+def test_a_pending_commit_blocks_though_only_others_are_open(standing: Standing) -> None:
+    (row,), (blocked,) = standing.found[OF_OTHERS], standing.blocked[OF_OTHERS]
     assert row["blocked_by"] == UNSTABLE
     assert (blocked["group_id"], blocked["producer_id"], blocked["transactional_id"]) == ("g", None, None)
 
 
-def test_members_own_partitions_whatever_the_protocol(spark: SparkSession) -> None:
-    found, _ = positions(
-        spark,
-        group_batch(
-            0,
-            (group_key("old"), classic_group([("m-1", [("t", 0)]), ("m-2", [])])),
-            (commit_key("old", "t", 0), commit_value(4)),
-            (commit_key("old", "t", 1), commit_value(4)),
-            (group_key("new", 3), consumer_group()),
-            (group_key("new", 5, "m-3"), consumer_member("c")),
-            (group_key("new", 8, "m-3"), current_assignment([(TOPIC_ID, [1])])),
-            (group_key("new", 5, "gone"), consumer_member("d")),
-            (group_key("new", 5, "gone"), None),
-            (commit_key("only commits", "t", 0), commit_value(4)),
-        ),
-    )
+def test_members_own_partitions_whatever_the_protocol(standing: Standing) -> None:
     shown = {
         (row["group_id"], row["partition"]): (row["protocol"], row["members"], row["member_id"], row["client_host"])
-        for row in found
+        for row in standing.found[MEMBERS]
     }
     assert shown == {
         ("old", 0): ("CLASSIC", 2, "m-1", "/10.0.0.1"),
@@ -224,10 +239,8 @@ def test_members_own_partitions_whatever_the_protocol(spark: SparkSession) -> No
     }
 
 
-def test_what_the_log_may_hide_is_said(spark: SparkSession) -> None:
-    commit = (commit_key("g", "t", 0), commit_value(4))
-    (row,), _ = positions(spark, group_batch(0, commit), damaged_to=9)
+def test_what_the_log_may_hide_is_said(standing: Standing) -> None:
+    (row,) = standing.found[HIDDEN]
     assert row["not_known"].startswith("whether there is a later commit")
-    newer = (commit_key("g", "t", 0), b"\0\x09" + commit_value(4)[2:])
-    (row,), _ = positions(spark, group_batch(0, commit), group_batch(1, newer))
+    (row,) = standing.found[NEWER]
     assert (row["committed_offset"], row["not_known"]) == (None, "the committed offset: its record is not decoded")
