@@ -17,7 +17,7 @@ QUESTION = "DESCRIBE DETAIL delta.`file:/no/such/table`"
 
 def check_delta(spark: SparkSession) -> None:
     """Raise SetupError if Delta's jars or the settings that name it are missing."""
-    from txnlog.spark.spark_errors import SPARK_ERRORS
+    from txnlog.spark.spark_errors import SPARK_ERRORS, condition_of
 
     try:
         spark.sql(QUESTION)
@@ -27,7 +27,7 @@ def check_delta(spark: SparkSession) -> None:
             raise SetupError(
                 f"Spark does not find Delta's jars: give spark-submit --packages {coordinates(spark.version)}"
             ) from error
-        if "TABLE_OR_VIEW_NOT_FOUND" in said and "`DETAIL`" in said:
+        if condition_of(error) == "TABLE_OR_VIEW_NOT_FOUND" and "`DETAIL`" in said:
             raise SetupError(
                 "Spark is not set up for Delta: set spark.sql.extensions and spark.sql.catalog.spark_catalog as"
                 " conf/spark-defaults.conf does (SPARK_CONF_DIR=conf spark-submit ...)"

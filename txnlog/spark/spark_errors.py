@@ -29,6 +29,11 @@ def told_once() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
+def condition_of(error: Exception) -> str | None:
+    """The name that Spark or Delta has for what went wrong, their error condition; None for what they have none for."""
+    return error.getCondition() if isinstance(error, PySparkException) else None
+
+
 def cause_of(error: Exception) -> str:
     """What went wrong, in one line: txnlog's own error in a worker, else the innermost of nested errors of the JVM."""
     lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]

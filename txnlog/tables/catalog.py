@@ -64,7 +64,7 @@ def streamed(spark: SparkSession, root: Root, query: str, tables: Mapping[str, T
 
     The session may read tables in a folder, too.
     """
-    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, told_once
+    from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, condition_of, told_once
 
     named = ", ".join(f"{name} AS (SELECT * FROM {root.sql_name(table)})" for name, table in tables.items())
     # The query may begin with names of its own. A view would be one more name in somebody's session.
@@ -74,7 +74,7 @@ def streamed(spark: SparkSession, root: Root, query: str, tables: Mapping[str, T
             found = spark.sql(f"WITH {named}{following}").toArrow()
     except SPARK_ERRORS as error:
         for table in tables.values():
-            if "TABLE_OR_VIEW_NOT_FOUND" in str(error) and f"`{table.name}`" in str(error):
+            if condition_of(error) == "TABLE_OR_VIEW_NOT_FOUND" and f"`{table.name}`" in str(error):
                 raise missing(root, table) from error
         raise TableError(f"{root.text} cannot be read: {cause_of(error)}") from error
     for batch in found.to_batches():

@@ -13,7 +13,7 @@ import txnlog
 from txnlog.errors import TableError
 from txnlog.spark.session import is_small
 from txnlog.spark.settle import Settled, settled_together
-from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of
+from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, condition_of
 from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, of_table
 from txnlog.tables.layout import (
@@ -32,7 +32,11 @@ from txnlog.tables.layout import (
 from txnlog.tables.retries import with_retries
 
 TABLE_NAMES = tuple(table.name for table in TABLES)
-_NOT_THERE = ("NOT_FOUND", "doesn't exist", "NOT_EXIST", "is not a Delta table")
+# What Delta says of a folder without a table in it, and Spark of one that is not there, or of a table in a catalog.
+_NOT_THERE = (
+    "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND",
+    "TABLE_OR_VIEW_NOT_FOUND",
+)  # fmt: skip
 _ALREADY_DONE = ("already exists", "DELTA_CONSTRAINT_ALREADY_EXISTS")
 
 
@@ -213,7 +217,7 @@ class Store:
                 return None
             schema = self.spark.table(name).schema
         except SPARK_ERRORS as error:
-            if any(words in str(error) for words in _NOT_THERE):
+            if condition_of(error) in _NOT_THERE:
                 return None
             raise TableError(f"{name}: {cause_of(error)}") from error
         return {field.name: field.dataType.simpleString() for field in schema.fields}
