@@ -61,7 +61,7 @@ bench: $(READY) ## measure speed and memory against Kafka's own tool; half an ho
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.logs $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.text $(ARGS)
 	PYTHONPATH=data/samples/recipes $(BIN)/python -m tests.benchmarks.scale
-	$(BIN)/python -m tests.benchmarks.nights
+	$(BIN)/python -m tests.benchmarks.daily_runs
 	$(BIN)/python -m tests.benchmarks.archive
 
 # Databricks 17.3 LTS and 18 LTS have these; .venv has the newest.

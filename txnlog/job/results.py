@@ -54,7 +54,7 @@ def write_results(
     """Write all tables of a run; the rows of `runs`, one a cluster, as dictionaries."""
     with steps.step("write the verdicts"):
         store.await_tables()
-        # Of all other nights no file is read, however many there are.
+        # Of all other runs no file is read, however many there are.
         since, during = _since(detection), _during(detection)
         known = store.read(OPEN_TRANSACTIONS, clusters).where(since)
         later, existing = later_copies(store, clusters, since), known.where(during)

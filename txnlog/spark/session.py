@@ -51,8 +51,8 @@ LOCAL: Mapping[str, Setting] = {
     "spark.databricks.delta.snapshotPartitions": 2,
     # VACUUM lists a table's folder in so many tasks; the default, 10000, takes minutes for a table of five files.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": 8,
-    # OPTIMIZE leaves files of this size as they are. By default it would write a gigabyte anew each night, and put many
-    # nights into one file, which is then read for any of them.
+    # OPTIMIZE leaves files of this size as they are. By default it would write a gigabyte anew each time, and put many
+    # runs into one file, which is then read for any of them.
     "spark.databricks.delta.optimize.minFileSize": 16 << 20,
     "spark.databricks.delta.optimize.maxFileSize": 64 << 20,
     "spark.sql.adaptive.enabled": True,

@@ -1,8 +1,8 @@
-"""Whether a run and `find-hanging` take as long after a year of nights as after the first: `make bench`.
+"""Whether a run and `find-hanging` take as long after a year of daily runs as after the first: `make bench`.
 
-A dump is made and judged, and what it left in the tables is copied into as many earlier nights, a commit a night. Then
-`find-hanging` and `detect` of the next night's dump are measured, each in a process of its own: after the first night,
-after all of them, and after all of them and `txnlog prune --keep 90d`. Seconds are by the clock, in turns, the least of
+A dump is made and judged, and what it left in the tables is copied as so many earlier runs, one a day, a commit each.
+Then `find-hanging` and `detect` of the next dump are measured, each in a process of its own: after the first run, after
+all of them, and after all of them and `txnlog prune --keep 90d`. Seconds are by the clock, in turns, the least of
 some rounds: machines are seldom quiet.
 """
 
@@ -42,24 +42,24 @@ def command(*arguments: str) -> float:
     return time.monotonic() - before
 
 
-def with_earlier_nights(tables: Path, nights: int) -> None:
-    """Add what so many earlier runs over the same cluster would have left, a commit a night."""
+def with_earlier_runs(tables: Path, runs: int) -> None:
+    """Add what so many earlier runs over the same cluster would have left, one a day, a commit each."""
     for name, times in TIMES.items():
         table = DeltaTable(str(tables / name))
         rows = pa.table(QueryBuilder().register("found", table).execute("SELECT * FROM found").read_all())
-        for night in range(nights, 0, -1):
-            write_deltalake(DeltaTable(str(tables / name)), earlier(rows, times, night), mode="append")
+        for days in range(runs, 0, -1):
+            write_deltalake(DeltaTable(str(tables / name)), earlier(rows, times, days), mode="append")
 
 
-def earlier(rows: pa.Table, times: tuple[str, ...], nights: int) -> pa.Table:
-    """The same rows so many nights before."""
+def earlier(rows: pa.Table, times: tuple[str, ...], days: int) -> pa.Table:
+    """The same rows so many days before."""
     for name in times:
         place = rows.schema.get_field_index(name)
-        shifted = pc.subtract(rows.column(name), pa.scalar(timedelta(days=nights), pa.duration("us")))
+        shifted = pc.subtract(rows.column(name), pa.scalar(timedelta(days=days), pa.duration("us")))
         rows = rows.set_column(place, rows.schema.field(name), shifted.cast(rows.schema.field(name).type))
     if "run_id" in rows.schema.names:
         place = rows.schema.get_field_index("run_id")
-        ids = pa.array([f"run {nights}"] * len(rows), rows.schema.field("run_id").type)
+        ids = pa.array([f"run {days}"] * len(rows), rows.schema.field("run_id").type)
         rows = rows.set_column(place, rows.schema.field("run_id"), ids)
     return rows
 
@@ -75,8 +75,8 @@ def dumped(dump: Path, partitions: int) -> Path:
     return dump
 
 
-def next_night(dump: Path, tables: Path) -> tuple[float, float]:
-    """Seconds of `find-hanging` on some tables, and of `detect` of the next night into a copy of them."""
+def next_run(dump: Path, tables: Path) -> tuple[float, float]:
+    """Seconds of `find-hanging` on some tables, and of `detect` of the next dump into a copy of them."""
     found, copy = command("find-hanging", "--tables", str(tables), "--format", "json"), tables.with_name("copy")
     shutil.copytree(tables, copy)
     judged = command("detect", str(dump), "--tables", str(copy), "--as-of", str(NOW + 2 * DAY_MS))
@@ -88,7 +88,7 @@ def main() -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partitions", type=int, default=1_000, help="partitions of a dump (%(default)s)")
-    parser.add_argument("--nights", type=int, default=365, help="nights before (%(default)s)")
+    parser.add_argument("--runs", type=int, default=365, help="daily runs before (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds (%(default)s)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,13 +97,13 @@ def main() -> None:
         one, year, pruned = place / "one", place / "year", place / "pruned"
         command("detect", str(dump), "--tables", str(one), "--as-of", str(NOW + DAY_MS))
         shutil.copytree(one, year)
-        with_earlier_nights(year, given.nights - 1)
+        with_earlier_runs(year, given.runs - 1)
         shutil.copytree(year, pruned)
         print(f"prune: {command('prune', '--tables', str(pruned), '--keep', '90d'):.1f} s", flush=True)
-        rounds = [[next_night(dump, each) for each in (one, year, pruned)] for _ in range(given.rounds)]
+        rounds = [[next_run(dump, each) for each in (one, year, pruned)] for _ in range(given.rounds)]
         for number, name in enumerate(("find-hanging", "detect")):
             first, *later = (min(found[place][number] for found in rounds) for place in range(3))
-            for after, seconds in zip(("all nights", "all nights and prune"), later, strict=True):
+            for after, seconds in zip(("all runs", "all runs and prune"), later, strict=True):
                 verdict = "" if seconds / first <= ALLOWED else f"   MORE THAN {ALLOWED}"
                 print(
                     f"{name} after {after}: {seconds:.1f} s, after the first: {first:.1f} s,"
