@@ -45,12 +45,6 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     the other back in time, each with the offsets that are taken from it. `history_from`: every record from that offset
     on is in one of them. `epochs`: leader epochs of its records, each with the first and the last offset that is left.
     """
-    # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
-    reaching = (
-        "array_sort(filter(candidates, each -> each.whole_from < element_at(taken, -1).whole_from"
-        " AND each.certain_to > element_at(taken, -1).whole_from AND own_end > own_from))"
-    )
-    itself = "named_struct('whole_from', own_from, 'certain_to', own_end, 'broker', broker, 'log_dir', log_dir)"
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
         .withColumnRenamed("partition", "coordinator_partition")
@@ -74,18 +68,27 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             f"max(if(is_chosen, log_end_offset, NULL)) {_OF_PLACE} AS own_end",
             f"max(if(is_chosen OR is_text, NULL, log_end_offset)) {_OF_PLACE} AS others_end",
         )
-        .selectExpr(
-            "*",
-            f"collect_list(if(is_chosen, NULL, struct(whole_from, certain_to, broker, log_dir))) {_OF_PLACE}"
-            " AS candidates",
-            f"aggregate(candidates, array({itself}), (taken, _) -> concat(taken, slice({reaching}, 1, 1))) AS taken",
-        )
-        .selectExpr(
-            "* EXCEPT (candidates, taken)",
-            "transform(slice(taken, 2, size(taken)), (each, i) -> struct(each.broker, each.log_dir,"
-            " each.whole_from AS from_offset, taken[i].whole_from AS to_offset)) AS others",
-            "least(own_from, array_min(others.from_offset)) AS history_from",
-        )
+        .transform(_with_others)
+    )
+
+
+def _with_others(copies: DataFrame) -> DataFrame:
+    """The copies with their `others` and `history_from`, as `coordinator_copies` has them."""
+    # They share a record, so that all before it is the same in both logs (KIP-101), or `disagreements` says otherwise.
+    reaching = (
+        "array_sort(filter(candidates, each -> each.whole_from < element_at(taken, -1).whole_from"
+        " AND each.certain_to > element_at(taken, -1).whole_from AND own_end > own_from))"
+    )
+    itself = "named_struct('whole_from', own_from, 'certain_to', own_end, 'broker', broker, 'log_dir', log_dir)"
+    return copies.selectExpr(
+        "*",
+        f"collect_list(if(is_chosen, NULL, struct(whole_from, certain_to, broker, log_dir))) {_OF_PLACE} AS candidates",
+        f"aggregate(candidates, array({itself}), (taken, _) -> concat(taken, slice({reaching}, 1, 1))) AS taken",
+    ).selectExpr(
+        "* EXCEPT (candidates, taken)",
+        "transform(slice(taken, 2, size(taken)), (each, i) -> struct(each.broker, each.log_dir,"
+        " each.whole_from AS from_offset, taken[i].whole_from AS to_offset)) AS others",
+        "least(own_from, array_min(others.from_offset)) AS history_from",
     )
 
 
