@@ -17,8 +17,8 @@ from txnlog.format.structure import Field, fields
 from txnlog.sources import reading
 from txnlog.sources.data_sources import SOURCES
 from txnlog.sources.rows import DumpFileRow
-from txnlog.tables.layout import OPEN_TRANSACTIONS, TABLES
-from txnlog.tables.run_rows import DumpFileTableRow
+from txnlog.sources.transaction_rows import PartitionTransactionRow
+from txnlog.tables.layout import DUMP_FILES, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, TABLES, columns_of
 
 HERE = Path(__file__).parent
 MADE = "[All pages](index.md)\n\n<!-- Made by docs/generate.py: change the code and run it again. -->\n"
@@ -74,12 +74,15 @@ def _data_frames() -> Iterator[str]:
         "`CREATE TEMP VIEW v USING NAME OPTIONS (path '...')`. Copies of one partition are not merged: choose one.\n"
     )
     described: dict[Field, str] = {}
-    in_table = dict.fromkeys(fields(DumpFileTableRow), "the table `dump_files`")
+    in_tables = {
+        row: dict.fromkeys(columns_of(table), f"the table `{table.name}`")
+        for row, table in ((DumpFileRow, DUMP_FILES), (PartitionTransactionRow, PARTITION_TRANSACTIONS))
+    }
     for source in (each for each in SOURCES if each.short_name != INTERNAL):
         function: Callable[..., object] = getattr(reading, source.short_name.removeprefix(PREFIX))
         summary = (source.row.__doc__ or "").splitlines()[0]
         heading = f"### {function.__name__}\n\n`reading.{function.__name__}(spark, dump)`, format"
-        known = in_table if source.row is DumpFileRow else described
+        known = in_tables.get(source.row, described)
         columns = _columns(source.row, f"`{function.__name__}`", known)
         yield f"{heading} `{source.short_name}`. {summary}\n\n{columns}"
 

@@ -159,7 +159,12 @@ OPTIONS = (
         "",
         "mark transactions that lack only history (`accepted`), for abort-list --include-accepted",
     ),
-    Option("full", _flag, "", "read every log completely, not only from the newest producer snapshot on"),
+    Option(
+        "full",
+        _flag,
+        "",
+        "read every log completely, not only from the newest producer snapshot on, and list its transactions",
+    ),
     Option(
         "bootstrap_server",
         addresses,

@@ -31,16 +31,11 @@ from txnlog.report.table_rows import rows
 from txnlog.spark.schema import arrow_schema
 from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import (
-    ABORT_CANDIDATES,
     COORDINATOR_RANGES,
     COORDINATOR_RECORDS,
-    DUMP_FILES,
-    OPEN_TRANSACTIONS,
-    PRODUCER_STATES,
     RUNS,
     TABLES,
     TRANSACTIONS,
-    VERIFICATIONS,
     Root,
     Table,
 )
@@ -206,6 +201,8 @@ CASES: list[tuple[str, Row, bool]] = [
     kept("dump_files", **file("other", cluster="other", topic="orders", as_of=OLD)),
     gone("producer_states", cluster="payments", topic="orders", partition=0, producer_id=1, as_of=OLD),
     kept("producer_states", cluster="payments", topic="orders", partition=0, producer_id=2, as_of=NEW),
+    gone("partition_transactions", cluster="payments", topic="orders", partition=0, as_of=OLD, outcome="OPEN"),
+    kept("partition_transactions", cluster="payments", topic="orders", partition=1, as_of=NEW, outcome="OPEN"),
 ]
 
 
@@ -215,7 +212,7 @@ def by_hand(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
     folder = tmp_path_factory.mktemp("by-hand")
     store = Store(spark, Root(str(folder)))
     store.ensure()
-    for table in (RUNS, OPEN_TRANSACTIONS, ABORT_CANDIDATES, VERIFICATIONS, DUMP_FILES, PRODUCER_STATES):
+    for table in (each for each in TABLES if any(each.name == name for name, _, _ in CASES)):
         add(store, table, [row for name, row, _ in CASES if name == table.name])
     for hour in range(3):
         add(store, RUNS, [night(NEW + timedelta(hours=hour))])

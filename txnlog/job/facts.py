@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -61,6 +62,7 @@ def facts_of(
         checkpoints=entries(CHECKPOINTS),
         group_records=entries(GROUP_RECORDS),
         log_dirs=log_dirs_frame(spark, dump.log_dirs, options),
+        partition_transactions=_transactions_of(spark, dump) if options.full else None,
     )
     if coordinators is None:
         return facts
@@ -99,6 +101,19 @@ def _batches_of(spark: SparkSession, dump: Inventory) -> Callable[[Collection[Ma
         )
 
     return batches
+
+
+def _transactions_of(spark: SparkSession, dump: Inventory) -> Callable[[Collection[Mapping[str, Any]]], DataFrame]:
+    """The transactions in the logs of some copies, read once more. What is in a text, only reading it tells."""
+
+    def transactions(copies: Collection[Mapping[str, Any]]) -> DataFrame:
+        wanted = {(row["log_dir"], row["topic"], row["partition"]) for row in copies}
+        files = (
+            file for file in dump.files if file.topic is None or (file.log_dir, file.topic, file.partition) in wanted
+        )
+        return reading.partition_transactions(spark, replace(dump, files=tuple(files)))
+
+    return transactions
 
 
 def log_dirs_frame(spark: SparkSession, log_dirs: Sequence[LogDir], options: DetectOptions) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.inputs import Facts
@@ -18,7 +19,9 @@ from txnlog.tables.layout import (
     COORDINATOR_STATES,
     DUMP_FILES,
     GROUP_POSITIONS,
+    PARTITION_TRANSACTIONS,
     PRODUCER_STATES,
+    RUNS,
     Table,
 )
 from txnlog.tables.store import Store
@@ -29,6 +32,7 @@ TIMES = {
     PRODUCER_STATES.name: ("last_timestamp", "as_of"),
     GROUP_POSITIONS.name: ("committed_at", "as_of"),
     BLOCKED_GROUPS.name: ("as_of",),
+    PARTITION_TRANSACTIONS.name: ("first_timestamp", "last_timestamp", "marker_timestamp", "as_of"),
 }
 
 
@@ -48,11 +52,15 @@ def write_snapshots(store: Store, clusters: list[str], facts: Facts, detection: 
     second.result()
 
 
-def later_copies(store: Store, clusters: list[str], since: str) -> DataFrame:
+def later_copies(store: Store, clusters: list[str], since: str, are_full: bool = False) -> DataFrame:
     """The latest as-of (`later_as_of`) that any run saw of each partition, of those of which `since` holds: no earlier
-    one is later than any of this dump.
+    one is later than any of this dump. `are_full`: that any run with `--full` saw.
     """
     seen = store.read(DUMP_FILES, clusters).where(f"kind = 'segment' AND copy_chosen AND {since}")
+    if are_full:
+        runs = store.read(RUNS, clusters).where("get_json_object(options, '$.full') = 'true'")
+        is_of_run = F.expr("seen.cluster = runs.cluster AND as_of BETWEEN as_of_from AND as_of_to")
+        seen = seen.alias("seen").join(runs.alias("runs"), is_of_run, "left_semi")
     return summed(seen, PARTITION, "max(as_of) AS later_as_of")
 
 

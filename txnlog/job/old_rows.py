@@ -14,6 +14,7 @@ from txnlog.tables.layout import (
     COORDINATOR_STATES,
     DUMP_FILES,
     OPEN_TRANSACTIONS,
+    PARTITION_TRANSACTIONS,
     PRODUCER_STATES,
     RUNS,
     VERIFICATIONS,
@@ -65,6 +66,7 @@ def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
         Old(DUMP_FILES, old, kept_copies.where("as_of >= latest")),
         without_exception(COORDINATOR_STATES, old),
         without_exception(PRODUCER_STATES, old),
+        without_exception(PARTITION_TRANSACTIONS, old),
         # Last: which run is the latest says what is old.
         without_exception(RUNS, f"coalesce(as_of_to, finished_at) < {time}"),
     ]

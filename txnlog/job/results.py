@@ -5,13 +5,14 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.copies import IS_CUT
 from txnlog.detection.inputs import Facts
 from txnlog.detection.pipeline import Detection
+from txnlog.job.full_tables import write_full
 from txnlog.job.group_tables import write_groups
 from txnlog.job.kept_records import keep_records
 from txnlog.job.latest_dump import later_copies, latest_copies, with_states, write_snapshots
@@ -87,10 +88,10 @@ def write_results(
         _write_dump_files(store, clusters, facts.dump_files, detection, during)
         for write in writes:
             write.result()
+    write_full(store, clusters, facts, detection, since, steps)
     with steps.step("write the run"):
         rows = complete(runs.rows, options, started, steps)
-        _write_runs(store, runs.frame.sparkSession, rows)
-        return rows
+        return _written(store, rows)
 
 
 def _covered(detection: Detection) -> DataFrame:
@@ -127,7 +128,8 @@ def _write_owners(store: Store, clusters: list[str], states: DataFrame) -> None:
     store.merge(TRANSACTIONAL_IDS, as_upserts(news), clusters)
 
 
-def _write_runs(store: Store, spark: SparkSession, rows: list[dict[str, object]]) -> None:
+def _written(store: Store, rows: list[dict[str, object]]) -> list[dict[str, object]]:
     # Arrow takes a map as pairs.
     pairs = [row | {"step_seconds": list(dict(row["step_seconds"]).items())} for row in rows]  # type: ignore[call-overload]
-    store.append(RUNS, local_frame(spark, pairs, arrow_schema(RunRow)))
+    store.append(RUNS, local_frame(store.spark, pairs, arrow_schema(RunRow)))
+    return rows

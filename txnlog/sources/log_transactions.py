@@ -26,6 +26,9 @@ from txnlog.sources.producer_batches import (
     within_years,
 )
 
+# A place in the files of a log, as one number that grows along it: which file, and which byte of it.
+POSITION_BITS = 40
+
 
 class Sum(NamedTuple):
     """A number of a run's data: how two are joined, what that of no data is, what it is of some batches."""
@@ -54,6 +57,7 @@ def _removed(batches: Batches) -> Numbers:
 SUMS = {
     "first_offset": Sum(np.minimum, LATEST, lambda batches: batches.base_offset),
     "last_offset": Sum(np.maximum, -1, lambda batches: batches.last_offset),
+    "place": Sum(np.minimum, LATEST, lambda batches: batches.position),
     "lowest_producer_epoch": Sum(np.minimum, LATEST, lambda batches: batches.producer_epoch),
     "first_timestamp": Sum(np.minimum, LATEST, _first_times),
     "last_timestamp": Sum(np.maximum, EARLIEST, _last_times),
@@ -68,6 +72,7 @@ SUMS = {
 ENDS = {
     "marker": lambda batches: batches.marker,
     "marker_offset": lambda batches: batches.base_offset,
+    "marker_place": lambda batches: batches.position,
     "marker_epoch": lambda batches: batches.producer_epoch,
     "coordinator_epoch": lambda batches: batches.coordinator_epoch,
     "marker_timestamp": lambda batches: batches.max_timestamp,
@@ -92,12 +97,13 @@ class LogTransactions(BatchOrder):
     """What the batches so far have of transactions, in the order of producer ids.
 
     `open_runs` (`RUN`) have not ended; `last_marked` (`MARKED`) is the last control batch of each producer id.
-    `last_gap`: start and end of the last gap of each kind.
+    `last_gap`: start and end of the last gap of each kind. `files`: those with batches, as places count them.
     """
 
     open_runs: Numbers = field(default_factory=lambda: np.zeros(0, RUN))
     last_marked: Numbers = field(default_factory=lambda: np.zeros(0, MARKED))
     last_gap: dict[str, tuple[int, int]] = field(default_factory=lambda: dict.fromkeys(GAPS, (NO_GAP, NO_GAP)))
+    files: list[str] = field(default_factory=list)
 
     def add(self, file: DumpFile, batches: Batches) -> Numbers:
         """Add the batches that follow in a file: the runs that end in them."""
@@ -110,9 +116,11 @@ class LogTransactions(BatchOrder):
         chosen = chosen[order_of(batches.producer_id[chosen])]
         if not len(chosen):
             return np.zeros(0, RUN)
-        return self._continued(
-            _runs(_at(batches, chosen), {name: of[chosen] for name, of in around.items()}, self.last_gap)
-        )
+        if file.file not in self.files[-1:]:
+            self.files.append(file.file)
+        found = _at(batches, chosen)
+        placed = found._replace(position=found.position + (len(self.files) - 1 << POSITION_BITS))
+        return self._continued(_runs(placed, {name: of[chosen] for name, of in around.items()}, self.last_gap))
 
     def unended(self) -> Numbers:
         """The runs that no control batch has ended so far."""

@@ -23,7 +23,7 @@ from txnlog.sources.log_copy import (
     lacks_end,
     only_cluster_of,
 )
-from txnlog.sources.log_transactions import LogTransactions
+from txnlog.sources.log_transactions import POSITION_BITS, LogTransactions
 from txnlog.sources.logs import base_of, segments_of
 from txnlog.sources.producer_batches import LATEST, NO_MARKER, Numbers
 from txnlog.sources.small_files import small_file
@@ -82,7 +82,8 @@ def _how_far(copy: LogCopy) -> tuple[int, int, int]:
 
 def _read(copy: LogCopy) -> CopyTransactions:
     problems: list[str] = []
-    return CopyTransactions(copy, _rows_of(copy, _of_segments(copy, problems)), problems)
+    log = LogTransactions()
+    return CopyTransactions(copy, _rows_of(copy, log.files, _of_segments(copy, log, problems)), problems)
 
 
 def _printed(copy: LogCopy) -> CopyTransactions | None:
@@ -96,7 +97,7 @@ def _printed(copy: LogCopy) -> CopyTransactions | None:
     if log.start is None and not damage:
         return None
     found = [_voided(judged(runs, NO_INDEX, log.end, cut, log.is_in_order), damage) for runs in (*ended, log.unended())]
-    return CopyTransactions(copy, _rows_of(copy, found), problems)
+    return CopyTransactions(copy, _rows_of(copy, log.files, found), problems)
 
 
 def _voided(found: Judged, damage: list[Damage]) -> Judged:
@@ -107,8 +108,8 @@ def _voided(found: Judged, damage: list[Damage]) -> Judged:
     return found
 
 
-def _of_segments(copy: LogCopy, problems: list[str]) -> Iterator[Judged]:
-    log, damage, index = LogTransactions(), list[Damage](), Index.of(copy.files, problems)
+def _of_segments(copy: LogCopy, log: LogTransactions, problems: list[str]) -> Iterator[Judged]:
+    damage, index = list[Damage](), Index.of(copy.files, problems)
     for file, batches in batches_of_segments(segments_of(copy.files), log, damage):
         ended = log.add(file, batches)
         yield judged(ended, index, log.end, is_in_order=log.is_in_order)
@@ -123,10 +124,10 @@ def _of_segments(copy: LogCopy, problems: list[str]) -> Iterator[Judged]:
     yield judged(log.unended(), index, log.end, unread, log.is_in_order)
 
 
-def _rows_of(copy: LogCopy, found: Iterable[Judged]) -> Iterator[pa.RecordBatch]:
+def _rows_of(copy: LogCopy, files: list[str], found: Iterable[Judged]) -> Iterator[pa.RecordBatch]:
     of_copy = place_of(copy.files[0], PartitionTransactionRow) | copy.place._asdict()
     for some in found:
-        yield from _rows(_not_below(some, copy.log_start), of_copy)
+        yield from _rows(_not_below(some, copy.log_start), of_copy, pa.array(files, pa.string()))
 
 
 def _not_below(found: Judged, start: int) -> Judged:
@@ -138,7 +139,7 @@ def _not_below(found: Judged, start: int) -> Judged:
     return found.at(order[is_there[order]])
 
 
-def _rows(found: Judged, of_copy: dict[str, object]) -> Iterator[pa.RecordBatch]:
+def _rows(found: Judged, of_copy: dict[str, object], files: pa.Array) -> Iterator[pa.RecordBatch]:
     runs = found.runs
     has_data, is_marked = runs["batches"] > 0, runs["marker_offset"] >= 0
     is_whole = (runs["previous_gap_end"] == runs["gap_end"]) & (runs["removed"] == 0) & (runs["uncounted"] == 0)
@@ -170,5 +171,8 @@ def _rows(found: Judged, of_copy: dict[str, object]) -> Iterator[pa.RecordBatch]
         columns[name] = known(name, has_data)
     for name, of_none in (("first_timestamp", LATEST), ("last_timestamp", -LATEST - 1)):
         columns[name] = known(name, runs[name] != of_none)
+    for name, place, is_there in (("", "place", has_data), ("marker_", "marker_place", runs["marker_place"] >= 0)):
+        columns[f"{name}file"] = files.take(pa.array(runs[place] >> POSITION_BITS, mask=~is_there))
+        columns[f"{name}position"] = pa.array(runs[place] & (1 << POSITION_BITS) - 1, mask=~is_there)
     for start in range(0, len(runs), ROWS_PER_BATCH):
         yield record_batch(PartitionTransactionRow, of_copy, columns).slice(start, ROWS_PER_BATCH)

@@ -43,3 +43,7 @@ class PartitionTransactionRow(NamedTuple):
     previous_marker_offset: Annotated[int | None, INT64, "Offset of that marker."]
     previous_marker_epoch: Annotated[int | None, INT16, "Producer epoch of that marker."]
     reason: Annotated[str | None, TEXT, "Why the outcome is UNKNOWN, or holds for a part of the data; else null."]
+    file: Annotated[str | None, TEXT, "File with its first batch; null without data."]
+    position: Annotated[int | None, INT64, "Byte of that file."]
+    marker_file: Annotated[str | None, TEXT, "File with the marker; null where only a transaction index names it."]
+    marker_position: Annotated[int | None, INT64, "Byte of that file."]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow, TransactionRow
 from txnlog.tables.consumer_rows import BlockedGroupRow, GroupPositionRow
+from txnlog.tables.partition_rows import PartitionTransactionTableRow
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -139,6 +139,13 @@ BLOCKED_GROUPS = Table(
     {"known_block": "blocked_by IN ('LAST_STABLE_OFFSET', 'UNSTABLE_OFFSET_COMMIT')"},
     "Consumer groups that open transactions block, by the latest dump.",
 )
+PARTITION_TRANSACTIONS = Table(
+    "partition_transactions",
+    PartitionTransactionTableRow,
+    (*PARTITION, "producer_id", "first_offset", "marker_offset"),
+    {"known_outcome": "outcome IN ('COMMIT', 'ABORT', 'OPEN', 'UNKNOWN')"},
+    "Transactions in each partition as its log shows them, by the latest dump of it that `detect --full` judged.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -153,6 +160,7 @@ TABLES = (
     TRANSACTIONS,
     GROUP_POSITIONS,
     BLOCKED_GROUPS,
+    PARTITION_TRANSACTIONS,
 )
 
 
@@ -192,45 +200,8 @@ class Root:
     def sql_name(self, table: Table) -> str:
         """The table's name for a SQL statement."""
         if self.is_schema:
-            return ".".join(_quoted(part) for part in (*self.text.split("."), table.name))
-        return f"delta.{_quoted(self.path_of(table))}"
-
-
-def creation(root: Root, table: Table) -> list[str]:
-    """The SQL statements that create a table that is not there yet.
-
-    A check as a property of a new table costs no commit of its own, of which each takes longer than the table. Of a
-    catalog only the statement is documented.
-    """
-    checks = {} if root.is_schema else {f"{CHECK}{check}": condition for check, condition in table.checks.items()}
-    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (PROPERTIES | checks).items())
-    name = root.sql_name(table)
-    columns = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl}{'' if field.nullable else ' NOT NULL'}"
-        f" COMMENT {literal(field.meaning)}"
-        for field in columns_of(table)
-    )
-    create = (
-        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING DELTA PARTITIONED BY (cluster)"
-        f" COMMENT {literal(table.comment)}"
-        f" TBLPROPERTIES ({properties})"
-    )
-    return [create, *(check_creation(root, table, check) for check in table.checks if not checks)]
-
-
-def check_creation(root: Root, table: Table, check: str) -> str:
-    """The SQL statement that adds one of the table's checks."""
-    return f"ALTER TABLE {root.sql_name(table)} ADD CONSTRAINT {check} CHECK ({table.checks[check]})"
-
-
-def column_addition(root: Root, table: Table, missing: Collection[str]) -> str:
-    """The SQL statement that adds columns to a table of an older txnlog."""
-    additions = ", ".join(
-        f"{_quoted(field.name)} {field.wire.ddl} COMMENT {literal(field.meaning)}"
-        for field in columns_of(table)
-        if field.name in missing
-    )
-    return f"ALTER TABLE {root.sql_name(table)} ADD COLUMNS ({additions})"
+            return ".".join(quoted(part) for part in (*self.text.split("."), table.name))
+        return f"delta.{quoted(self.path_of(table))}"
 
 
 def literal(text: str) -> str:
@@ -245,5 +216,6 @@ def missing(root: Root, table: Table) -> MissingTableError:
     return MissingTableError(f"{root.text}: there is no table {table.name} in it: run `txnlog detect` first")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name for a SQL statement."""
     return "`" + name.replace("`", "``") + "`"

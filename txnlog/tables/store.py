@@ -16,19 +16,8 @@ from txnlog.spark.settle import Settled, settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, condition_of
 from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, of_table
-from txnlog.tables.layout import (
-    CHECK,
-    COORDINATOR_RANGES,
-    RUNS,
-    TABLES,
-    Root,
-    Table,
-    check_creation,
-    column_addition,
-    columns_of,
-    creation,
-    literal,
-)
+from txnlog.tables.creation import check_creation, column_addition, creation
+from txnlog.tables.layout import CHECK, COORDINATOR_RANGES, RUNS, TABLES, Root, Table, columns_of, literal
 from txnlog.tables.retries import with_retries
 
 TABLE_NAMES = tuple(table.name for table in TABLES)

@@ -30,6 +30,7 @@ from txnlog.sources.producer_batches import Batches
 from txnlog.sources.record_outcome import record_outcomes
 
 ORDERS = Place("orders", 0)
+LOG = "broker-1/orders-0/00000000000000000000.log"
 OUTCOMES = {Outcome.COMMITTED: "COMMIT", Outcome.ABORTED: "ABORT", Outcome.OPEN: "OPEN", Outcome.UNKNOWN: "UNKNOWN"}
 Row = dict[str, Any]
 
@@ -194,11 +195,22 @@ def test_a_row_has_what_the_data_and_the_marker_say(tmp_path: Path) -> None:
         "first_timestamp": NOW, "last_timestamp": NOW + 9, "is_log_append_time": False, "marker_offset": 5,
         "marker_epoch": 1, "coordinator_epoch": 7, "marker_timestamp": NOW + 20, "previous_marker_type": None,
         "previous_marker_offset": None, "previous_marker_epoch": None, "reason": None,
+        "file": LOG, "position": 0, "marker_file": LOG, "marker_position": sum(map(len, batches[:3])),
     }  # fmt: skip
     assert (unended["outcome"], unended["marker_offset"], unended["first_offset"]) == ("OPEN", None, 6)
     previous = [unended[f"previous_marker_{name}"] for name in ("type", "offset", "epoch")]
     assert previous == ["ABORT", 5, 1]
     assert unended["is_whole"]
+
+
+def test_data_and_marker_are_each_named_by_their_file_and_byte(tmp_path: Path) -> None:
+    segment(tmp_path / "broker-1", "orders-0", data(0, 1001) + data(1), 0)
+    segment(tmp_path / "broker-1", "orders-0", data(2, 1001) + data(3), 2)
+    second = segment(tmp_path / "broker-1", "orders-0", data(4) + marker(5), 4)
+    ended, unended = rows(tmp_path)
+    assert (ended["file"], ended["position"]) == (LOG, len(data(0, 1001)))
+    assert (ended["marker_file"], ended["marker_position"]) == (f"broker-1/orders-0/{second.name}", len(data(4)))
+    assert (unended["file"], unended["position"], unended["marker_file"]) == (LOG, 0, None)
 
 
 @pytest.mark.parametrize(

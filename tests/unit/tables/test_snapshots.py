@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from txnlog.job.latest_dump import renew
+from tests.tables_by_hand import at, put
+from txnlog.job.latest_dump import later_copies, renew
 from txnlog.report.table_rows import rows
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.layout import PRODUCER_STATES, Root
+from txnlog.tables.layout import DUMP_FILES, PRODUCER_STATES, RUNS, Root
 from txnlog.tables.state_rows import ProducerStateRow
 from txnlog.tables.store import Store
 
@@ -57,3 +59,19 @@ def test_only_what_the_dump_has_is_renewed(spark: SparkSession, store: Store) ->
     assert stored(store.root) == expected
     renewed(store, spark, [], "renewed", "kept")
     assert stored(store.root) == {("other", "renewed", 3)}
+
+
+@pytest.mark.parametrize(("are_full", "latest"), [(True, 1), (False, 2)])
+def test_what_was_not_read_in_full_is_later_only_where_that_does_not_matter(
+    are_full: bool, latest: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    root, of_dump = Root(str(tmp_path)), {"cluster": "c", "topic": "orders", "kind": "segment", "copy_chosen": True}
+    options = {1: '{"dump": "/d", "full": true}', 2: '{"dump": "/d", "full": false}', 3: '{"full": true}'}
+    runs = [
+        {"cluster": "c" if hour < 3 else "other", "options": told, "as_of_from": at(hour), "as_of_to": at(hour)}
+        for hour, told in options.items()
+    ]
+    put(root, RUNS, runs)
+    put(root, DUMP_FILES, [of_dump | {"file": str(hour), "as_of": at(hour)} for hour in (1, 2)])
+    (row,) = later_copies(Store(spark, root), ["c"], "true", are_full).toArrow().to_pylist()
+    assert row["later_as_of"] == at(latest)

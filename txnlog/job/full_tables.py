@@ -1,0 +1,35 @@
+"""Writes what `detect --full` alone can: the transactions that each log shows."""
+
+from __future__ import annotations
+
+from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.inputs import Facts
+from txnlog.detection.matches import with_recorded
+from txnlog.detection.pipeline import Detection
+from txnlog.job.latest_dump import later_copies, latest_copies, renew
+from txnlog.job.steps import Steps
+from txnlog.keys import COPY, PARTITION
+from txnlog.report.partition_findings import CLOCK_SKEW_MS
+from txnlog.spark.settle import settled_together
+from txnlog.tables.layout import PARTITION_TRANSACTIONS, TRANSACTIONS
+from txnlog.tables.store import Store
+
+
+def write_full(store: Store, clusters: list[str], facts: Facts, detection: Detection, since: str, steps: Steps) -> None:
+    """Renew the transactions of the partitions that no later dump of a run with `--full` shows.
+
+    They go from the logs to the table row by row: the driver sees none of them.
+    """
+    if facts.partition_transactions is None:
+        return
+    with steps.step("write the transactions of all logs"):
+        latest = latest_copies(detection, later_copies(store, clusters, since, are_full=True))
+        (copies,) = settled_together(latest.where(f"NOT {IS_COORDINATOR}"))
+        if not copies.rows.num_rows:
+            return
+        of_copies = copies.frame.selectExpr(*COPY, "as_of").hint("broadcast")
+        rows = facts.partition_transactions(copies.rows.to_pylist()).join(of_copies, [*COPY], "inner")
+        found = rows.transform(with_recorded, store.read(TRANSACTIONS, clusters), CLOCK_SKEW_MS).selectExpr(
+            "*", "marker_timestamp - first_timestamp AS duration_ms"
+        )
+        renew(store, PARTITION_TRANSACTIONS, clusters, found, copies.frame.selectExpr(*PARTITION).hint("broadcast"))
