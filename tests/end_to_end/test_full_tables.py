@@ -21,7 +21,7 @@ from txnlog.report.partition_findings import Recorded
 from txnlog.report.table_rows import rows
 from txnlog.sources.log_copy import Place
 from txnlog.sources.partition_transactions import transactions
-from txnlog.tables.layout import OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, Root, columns_of
+from txnlog.tables.layout import FINDINGS, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, Root, columns_of
 from txnlog.times import epoch_ms
 
 SAMPLES = ROOT / "data/samples"
@@ -92,6 +92,26 @@ def test_each_partition_has_what_the_command_says_of_it(tables: Path, cluster: s
         names = [each.name for each in columns_of(PARTITION_TRANSACTIONS) if each.name in said[0]]
         assert len(names) > 30
         assert in_any_order(of_place, names) == in_any_order(said, names), place
+        odd = sorted((row["producer_id"], row["marker_offset"] or -1, each) for row in said for each in row["findings"])
+        there = f"topic = '{place.topic}' AND partition = {place.partition} AND cluster = '{cluster}'"
+        assert (
+            sorted(
+                (row["producer_id"], row["marker_offset"] or -1, row["finding"])
+                for row in rows(Root(str(tables)), FINDINGS, there)
+            )
+            == odd
+        ), place
+
+
+def test_the_payment_whose_marker_was_lost_is_found_with_its_evidence(tables: Path) -> None:
+    (found,) = rows(Root(str(tables)), FINDINGS, "cluster = 'shop'")
+    told = (found["finding"], found["topic"], found["partition"], found["first_offset"])
+    assert told == ("MARKER_LOST", "payments", 1, 20)
+    assert found["reason"].startswith("COMMITTED at 2026-11-23T11:05:02.617Z")
+    assert (found["file"], found["outcome"]) == ("shop/broker-2/payments-1/00000000000000000000.log", "OPEN")
+    with (SAMPLES / found["file"]).open("rb") as log:
+        log.seek(found["position"])
+        assert int.from_bytes(log.read(8)) == 20
 
 
 def in_any_order(found: list[Row], names: list[str]) -> list[str]:
@@ -116,7 +136,7 @@ def test_a_rerun_completes_what_a_killed_run_began(spark: SparkSession, tmp_path
     dump, whole = small_dump(tmp_path / "dump"), tmp_path / "whole"
     detected(spark, dump, whole)
     last = [commit.parent.parent.name for commit in in_order(whole)[-2:]]
-    assert last == ["partition_transactions", "runs"]
+    assert last == ["findings", "runs"]
     as_if_killed(whole, len(in_order(whole)) - 1, tmp_path / "killed")
     detected(spark, dump, tmp_path / "killed")
     assert contents(tmp_path / "killed") == contents(whole)

@@ -203,6 +203,8 @@ CASES: list[tuple[str, Row, bool]] = [
     kept("producer_states", cluster="payments", topic="orders", partition=0, producer_id=2, as_of=NEW),
     gone("partition_transactions", cluster="payments", topic="orders", partition=0, as_of=OLD, outcome="OPEN"),
     kept("partition_transactions", cluster="payments", topic="orders", partition=1, as_of=NEW, outcome="OPEN"),
+    gone("findings", cluster="payments", topic="orders", partition=0, as_of=OLD, finding="LATE_WRITE"),
+    kept("findings", cluster="payments", topic="orders", partition=1, as_of=NEW, finding="LATE_WRITE"),
 ]
 
 

@@ -1,8 +1,9 @@
-"""Writes what `detect --full` alone can: the transactions that each log shows."""
+"""Writes what `detect --full` alone can: the transactions that each log shows, and what is odd about them."""
 
 from __future__ import annotations
 
 from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.findings import findings
 from txnlog.detection.inputs import Facts
 from txnlog.detection.matches import with_recorded
 from txnlog.detection.pipeline import Detection
@@ -11,7 +12,7 @@ from txnlog.job.steps import Steps
 from txnlog.keys import COPY, PARTITION
 from txnlog.report.partition_findings import CLOCK_SKEW_MS
 from txnlog.spark.settle import settled_together
-from txnlog.tables.layout import PARTITION_TRANSACTIONS, TRANSACTIONS
+from txnlog.tables.layout import FINDINGS, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, TRANSACTIONS
 from txnlog.tables.store import Store
 
 
@@ -33,3 +34,6 @@ def write_full(store: Store, clusters: list[str], facts: Facts, detection: Detec
             "*", "marker_timestamp - first_timestamp AS duration_ms"
         )
         renew(store, PARTITION_TRANSACTIONS, clusters, found, copies.frame.selectExpr(*PARTITION).hint("broadcast"))
+        # They follow from what the two tables have now, those of a run that was killed before this, too.
+        listed, opened = (store.read(table, clusters) for table in (PARTITION_TRANSACTIONS, OPEN_TRANSACTIONS))
+        store.overwrite(FINDINGS, findings(listed, opened, CLOCK_SKEW_MS), clusters)

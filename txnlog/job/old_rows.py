@@ -13,6 +13,7 @@ from txnlog.tables.layout import (
     ABORT_CANDIDATES,
     COORDINATOR_STATES,
     DUMP_FILES,
+    FINDINGS,
     OPEN_TRANSACTIONS,
     PARTITION_TRANSACTIONS,
     PRODUCER_STATES,
@@ -67,6 +68,7 @@ def old_rows(store: Store, cluster: str, before: datetime) -> list[Old]:
         without_exception(COORDINATOR_STATES, old),
         without_exception(PRODUCER_STATES, old),
         without_exception(PARTITION_TRANSACTIONS, old),
+        without_exception(FINDINGS, old),
         # Last: which run is the latest says what is old.
         without_exception(RUNS, f"coalesce(as_of_to, finished_at) < {time}"),
     ]

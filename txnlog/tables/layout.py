@@ -12,7 +12,7 @@ from txnlog.format.structure import Field, fields
 from txnlog.keys import PARTITION, TRANSACTION
 from txnlog.tables.archive_rows import CoordinatorRangeRow, CoordinatorRecordRow, TransactionRow
 from txnlog.tables.consumer_rows import BlockedGroupRow, GroupPositionRow
-from txnlog.tables.partition_rows import PartitionTransactionTableRow
+from txnlog.tables.partition_rows import FindingRow, PartitionTransactionTableRow
 from txnlog.tables.run_rows import DumpFileTableRow, RunRow
 from txnlog.tables.state_rows import CoordinatorStateRow, ProducerStateRow, TransactionalIdRow
 from txnlog.tables.verdict_rows import AbortCandidateRow, OpenTransactionRow, VerificationRow
@@ -146,6 +146,13 @@ PARTITION_TRANSACTIONS = Table(
     {"known_outcome": "outcome IN ('COMMIT', 'ABORT', 'OPEN', 'UNKNOWN')"},
     "Transactions in each partition as its log shows them, by the latest dump of it that `detect --full` judged.",
 )
+FINDINGS = Table(
+    "findings",
+    FindingRow,
+    (*PARTITION, "finding", "producer_id", "first_offset", "marker_offset"),
+    {},
+    "What is odd about the rows of partition_transactions: late writes, torn outcomes, lost and second markers.",
+)
 TABLES = (
     ABORT_CANDIDATES,
     OPEN_TRANSACTIONS,
@@ -161,6 +168,7 @@ TABLES = (
     GROUP_POSITIONS,
     BLOCKED_GROUPS,
     PARTITION_TRANSACTIONS,
+    FINDINGS,
 )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_type_hints
+from typing import Annotated, NamedTuple, get_type_hints
 
-from txnlog.format.structure import INT64, TEXT, TIMESTAMP
+from txnlog.format.structure import INT16, INT32, INT64, TEXT, TIMESTAMP
 from txnlog.sources.transaction_rows import PartitionTransactionRow
 
 # The row as a dump shows it, with instants as in all tables, and what its coordinator recorded.
@@ -35,3 +35,29 @@ PartitionTransactionTableRow = type(
         },
     },
 )
+
+
+class FindingRow(NamedTuple):
+    """Something odd about a transaction in a partition."""
+
+    cluster: Annotated[str, TEXT, "Cluster of the dump."]
+    topic: Annotated[str, TEXT, "Topic."]
+    partition: Annotated[int, INT32, "Partition."]
+    finding: Annotated[
+        str,
+        TEXT,
+        "LATE_WRITE, TORN_OUTCOME, MARKER_LOST, MARKER_TWICE, NEVER_WRITTEN, or MARKER_WITHOUT_DATA: one of both.",
+    ]
+    producer_id: Annotated[int, INT64, "Producer id."]
+    producer_epoch: Annotated[int | None, INT16, "Epoch of its last batch; null without data."]
+    first_offset: Annotated[int | None, INT64, "Offset of its first record; null without data."]
+    last_offset: Annotated[int | None, INT64, "Offset of its last record; null without data."]
+    marker_offset: Annotated[int | None, INT64, "Offset of its marker; null without one."]
+    outcome: Annotated[str, TEXT, "Outcome by this log: COMMIT, ABORT, OPEN or UNKNOWN."]
+    recorded_outcome: Annotated[str | None, TEXT, "Outcome by the coordinator's records; null if no row is matched."]
+    transactional_id: Annotated[str | None, TEXT, "Transactional id of the matched row of transactions."]
+    start_timestamp: Annotated[object | None, TIMESTAMP, "Its start, by the coordinator's clock."]
+    reason: Annotated[str, TEXT, "The finding in words."]
+    file: Annotated[str | None, TEXT, "File with the marker, or for LATE_WRITE and MARKER_LOST with the first batch."]
+    position: Annotated[int | None, INT64, "Byte of that file."]
+    as_of: Annotated[object, TIMESTAMP, "When the partition was copied."]
