@@ -12,13 +12,14 @@ from tests.detection_cases import Found
 from tests.unit.detection.test_attacks import CASES as ATTACKS
 from tests.unit.detection.test_causes import CASES as CAUSES
 from tests.unit.detection.test_dangers import CASES as DANGERS
+from tests.unit.detection.test_texts import CASES as TEXTS
 from txnlog.config import Thresholds
 from txnlog.detection.causes import DISCARDING, Action
 from txnlog.detection.proofs import ALL_COORDINATORS, IMPLIED, OF_AGE, PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import first_rule, with_verdicts
 
-CASES = [*ATTACKS, *CAUSES, *DANGERS]
+CASES = [*ATTACKS, *CAUSES, *DANGERS, *TEXTS]
 JUDGED = ("cause", "action", "reason", "lacking", "also_lacking", "wanted_cause", "late", "confidence", "accepted")
 
 
