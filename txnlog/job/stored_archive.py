@@ -88,12 +88,12 @@ class StoredArchive:
         row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
         own = part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:
-            # The copy that makes the history longer may itself reach to where the archive ends. Of no other copy are
-            # records taken.
+            # The copies that make the history longer may themselves reach to where the archive ends. Of no other copy
+            # are records taken.
             others = (
                 part_of(log, each, each["whole_from"], each["certain_to"])
                 for each in copies
-                if _is(each, chosen["other"])
+                if any(_is(each, other) for other in chosen["others"])
             )
             history = reaching_back(own, [*of_log, *(each for each in others if each)])
             row |= {
@@ -170,8 +170,8 @@ def _seen(copy: Row) -> list[SeenEpoch]:
     return [SeenEpoch(**epoch) for epoch in copy["epochs"] or ()]
 
 
-def _is(copy: Row, other: Row | None) -> bool:
-    return other is not None and (copy["broker"], copy["log_dir"]) == (other["broker"], other["log_dir"])
+def _is(copy: Row, other: Row) -> bool:
+    return (copy["broker"], copy["log_dir"]) == (other["broker"], other["log_dir"])
 
 
 def part_of(
