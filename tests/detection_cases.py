@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
@@ -158,11 +158,21 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
     return Facts(
         **frames,
         replay_sums=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
-        batches=lambda wanted: batches,
+        batches=lambda wanted: _of_wanted(batches, wanted),
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
         sightings=spark.createDataFrame(sightings, SIGHTINGS),
     )
+
+
+def _of_wanted(batches: DataFrame, wanted: Collection[Mapping[str, Any]]) -> DataFrame:
+    """Those that a dump is asked for, and no more."""
+    names = ("cluster", "topic", "partition", "producer_id")
+    asked = {tuple(row[name] for name in names) for row in wanted}
+    frame = batches.sparkSession.createDataFrame(
+        list(asked), "cluster string, topic string, partition int, producer_id bigint"
+    )
+    return batches.join(frame, [*names], "left_semi")
 
 
 def rows_of(cases: Iterable[Case]) -> Rows:

@@ -30,9 +30,14 @@ def places_to_read(
     coordinator's record names it there; with one COMMIT, if its history is from earlier dumps in part, as only the
     records in this one were held against it. Only those of own data (`with_proofs`) need to be read.
     """
-    listed = states.selectExpr("cluster", "producer_id", "inline(topic_partitions)").selectExpr(*KEY, "0L AS commits")
-    of_logs = sums.where("fact IN ('producer', 'marker')").selectExpr(*KEY, "coalesce(commits, 0) AS commits")
-    of_snapshots = snapshots.selectExpr(*KEY, "0L AS commits")
+    none = "0L AS commits", "0L AS hidden"
+    listed = states.selectExpr("cluster", "producer_id", "inline(topic_partitions)").selectExpr(*KEY, *none)
+    # Of each file only the last marker has been held against the records.
+    hidden = "if(marker_type = 'COMMIT', commits - 1, commits)"
+    of_logs = sums.where("fact IN ('producer', 'marker')").selectExpr(
+        *KEY, "coalesce(commits, 0) AS commits", f"coalesce({hidden}, 0) AS hidden"
+    )
+    of_snapshots = snapshots.selectExpr(*KEY, *none)
     unread = files.where("kind = 'segment' AND bytes_skipped > 0").selectExpr(*PARTITION, "true AS is_unread")
     is_archived = (
         "bool_or(coalesce(whole_from_offset < copied_whole_from_offset, transactional_id IS NULL)) AS is_archived"
@@ -40,9 +45,9 @@ def places_to_read(
     owned = summed(transactions, PRODUCER, is_archived)
     named = of_logs.unionByName(of_snapshots).unionByName(listed).join(owned, [*PRODUCER], "inner")
     return (
-        summed(named, (*KEY, "is_archived"), "sum(commits) AS commits")
+        summed(named, (*KEY, "is_archived"), "sum(commits) AS commits", "sum(hidden) AS hidden")
         .join(unread.distinct(), [*PARTITION], "left")
-        .where("is_unread OR commits > if(is_archived, 0, 1)")
+        .where("is_unread OR hidden > 0 OR commits > if(is_archived, 0, 1)")
         .selectExpr(*KEY)
     )
 

@@ -10,21 +10,47 @@ from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 
+# Which epochs an end at `{}` can be of, by the data's epochs: before version 2 that of the data, with it the next one.
+_NO_LATER = "if(coalesce({}.client_transaction_version, 2) < 2, 0, 1)"
+_NO_EARLIER = "if(coalesce({}.client_transaction_version, 0) < 2, 0, 1)"
+
 
 def _may_be_of(abort: str) -> str:
     """Whether the data may be of an aborted transaction that listed the partition, by epochs and brokers' times."""
-    # An abort by the coordinator, and each of version 2, ends at the epoch after the data's; by 4.0 two epochs after it
-    # where a producer was fenced. Of data below the log start the first epoch is not known.
-    lowest = f"coalesce(first_producer_epoch, 0) + if(coalesce({abort}.client_transaction_version, 0) < 2, 0, 1)"
-    is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 2)"
+    # An abort by the coordinator ends at the epoch after the data's. Of data below the log start the first epoch is not
+    # known.
+    lowest = f"coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format(abort)}"
+    is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 1)"
     came = (
         f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort"
-        " AND coalesce(last_end.marker_type, '') <> 'COMMIT', false)"
+        f" AND last_end.producer_epoch >= {abort}.epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT', false)"
     )
     return (
-        f"({abort} IS NOT NULL AND {is_its_epoch} AND NOT {came}"
+        f"({is_its_epoch} AND NOT {came}"
         f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
         f" AND NOT coalesce(bounded_by + clock_skew_ms < {abort}.start_timestamp, false))"
+    )
+
+
+def _cuts_in_two(end: str, version: str, previous: str) -> str:
+    """Whether a request that came late may have ended the transaction, while its producer was still writing it."""
+    return (
+        f"(coalesce({version}, 0) < 2"
+        f" AND {end}.epoch BETWEEN coalesce(first_producer_epoch, {end}.epoch) AND producer_epoch"
+        f" AND {end}.timestamp - {end}.{previous} <= padding_ms"
+        f" AND NOT coalesce(started_after > {end}.timestamp + late_after_ms, false) AND NOT is_of_current)"
+    )
+
+
+def _may_own_unlisted(which: str) -> str:
+    """Whether the data may be of one of the commits that may lack partitions, which does not list its own."""
+    return (
+        f"exists(moved_commits, each -> {which} AND NOT exists(each.topic_partitions,"
+        " listed -> listed.topic = topic AND listed.partition = partition)"
+        f" AND each.epoch BETWEEN coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format('each')}"
+        f" AND producer_epoch + {_NO_LATER.format('each')}"
+        " AND NOT coalesce(started_after > each.timestamp, false)"
+        " AND NOT coalesce(bounded_by + clock_skew_ms < each.since, false))"
     )
 
 
@@ -105,7 +131,9 @@ CONDITIONS: dict[str, str] = {
     "abort_is_missing": "listing.prepared.state = 'PrepareAbort' AND NOT marker_came",
     # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
     # committed, whatever became of the last.
-    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone"
+    "precedes_commit": "bounded_by + clock_skew_ms < committed.start_timestamp"
+    f" OR producer_epoch < committed.epoch - {_NO_LATER.format('committed')}",
+    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone AND NOT precedes_commit"
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
     " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
@@ -114,26 +142,32 @@ CONDITIONS: dict[str, str] = {
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
     " AND ((last_end IS NOT NULL OR log_start_offset = 0) AND NOT marker_may_be_cleaned"
     " OR bounded_by + clock_skew_ms < committed.timestamp)",
-    # So it may if an aborted transaction can have written it, of which no marker is here either.
-    "may_be_aborted": " OR ".join(_may_be_of(f"committed.abort_{each}") for each in ("before", "after")),
-    # Before version 2 a request to commit that arrives late commits the next transaction of its producer, too, half
-    # written as it may be. The client's own request is then answered without a record (KIP-890, KAFKA-17754), so that
-    # nothing tells what was written after the marker from a late write. The request was sent before the end of an
-    # earlier transaction of the same epoch, and what it cut in two was written before the next one began.
-    "may_be_cut_in_two": "committed IS NOT NULL AND coalesce(committed.client_transaction_version, 0) < 2"
-    " AND committed.epoch BETWEEN coalesce(first_producer_epoch, committed.epoch) AND producer_epoch"
-    " AND NOT coalesce(started_after > committed.next_started, false)"
+    # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
+    # one whose marker is here; or if the current one can have written it.
+    "may_be_of_another": f"exists(aborts, each -> {_may_be_of('each')})"
+    " OR (last_end.producer_epoch = producer_epoch AND coalesce(listing.client_transaction_version, 0) < 2"
+    " AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
+    " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
+    " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
+    # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half
+    # written as it may be (KIP-890, KAFKA-17754). After a commit the client's own request is answered without a record;
+    # after an abort it commits if the producer has added another partition since. So nothing tells what was written
+    # after the marker from a late write. The late request was first sent before the end of an earlier transaction of
+    # the same epoch; what it cut in two its producer wrote in no more time than a transaction may take.
+    "follows_late_commit": f"{_cuts_in_two('committed', 'committed.client_transaction_version', 'previous_ended')}"
     " AND NOT coalesce(marker_came AND listing.prepared.offset > committed.offset, false)",
-    "follows_late_commit": "may_be_cut_in_two AND committed.timestamp - committed.previous_ended <= padding_ms",
-    "reaches_before_commit": "NOT may_be_cut_in_two OR whole_from < committed.timestamp - padding_ms",
-    # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator.
-    "may_be_unlisted": "exists(moved_commits, each -> NOT exists(each.topic_partitions,"
-    " listed -> listed.topic = topic AND listed.partition = partition)"
-    " AND each.epoch BETWEEN coalesce(first_producer_epoch, 0)"
-    " + if(coalesce(each.client_transaction_version, 0) < 2, 0, 1)"
-    " AND producer_epoch + if(coalesce(each.client_transaction_version, 0) < 2, 0, 1)"
-    " AND NOT coalesce(started_after > each.timestamp, false)"
-    " AND NOT coalesce(bounded_by + clock_skew_ms < each.start_timestamp, false))",
+    "follows_late_abort": "exists(aborts, each -> each.goes_on"
+    f" AND {_cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
+    " AND NOT coalesce(marker_came AND listing.prepared.offset > each.offset, false))",
+    # What came before the end of its epoch that it follows is there, too.
+    "reaches_before_end": "NOT coalesce(last_end.producer_epoch"
+    " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch, committed IS NOT NULL)"
+    " OR whole_from < greatest(least(last_end.max_timestamp, committed.timestamp), started_after - late_after_ms)"
+    " - padding_ms",
+    # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator; and
+    # whether that changed may lie before all that is left of the id's records.
+    "may_be_unlisted": _may_own_unlisted("each.has_moved"),
+    "may_be_unlisted_before": _may_own_unlisted("NOT each.has_moved"),
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"

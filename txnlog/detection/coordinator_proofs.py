@@ -105,22 +105,23 @@ NOT_ENDED_SINCE = Proof(
 )
 NO_COMMIT = Proof(
     "no_commit_can_own_it",
-    "(committed IS NULL OR commit_came) AND NOT follows_late_commit AND NOT is_witnessed AND NOT may_be_unlisted",
+    "(committed IS NULL OR commit_came) AND NOT follows_late_commit AND NOT follows_late_abort AND NOT is_witnessed"
+    " AND NOT may_be_unlisted",
     "No known committed transaction can have written the data. Of the last one that listed the partition the marker is"
-    " here, or the data is later by a broker's clock or by its producer epoch; and before transaction version 2 it did"
-    " not end within the padding after another one of its producer epoch, as a commit request that arrived late would."
-    " None was committed by another coordinator than it began with, and may have written the data. If records are"
-    " missing, no COMMIT marker in another partition closed data of the same epoch, either.",
+    " here, or the data is later by a broker's clock or by its producer epoch. Before transaction version 2 the last"
+    " one did not end within the padding after another one of its producer epoch, as by a request that arrived late."
+    " None that may have written the data was committed after its coordinator had changed. If records are missing, no"
+    " COMMIT marker in another partition closed data of the same epoch, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
     Cause.SKEW,
     "CASE WHEN committed IS NOT NULL AND NOT commit_came OR is_witnessed"
     " THEN 'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'"
-    " WHEN may_be_unlisted THEN 'a transaction of this producer id was committed by another coordinator than it began"
-    " with: if that was elected unclean, the record that listed this partition may be lost'"
-    " ELSE concat('the commit at ', iso_committed, ' came soon after the end of an earlier transaction of its producer"
-    " epoch. If its request was a delayed one of that transaction, this data is the second half of what it committed,"
-    " and the application was told that it is committed (KIP-890): ask the application') END",
+    " WHEN may_be_unlisted THEN 'a transaction of this producer id was committed after its coordinator had changed: if"
+    " that was elected unclean, the record that listed this partition may be lost'"
+    " ELSE concat('the ', if(follows_late_commit, concat('commit at ', iso_committed), 'last abort there'), ' came soon"
+    " after the end of an earlier transaction of its epoch. If a delayed request of that one ended it, this data is its"
+    " second half, and the application may have been told that it is committed (KIP-890): ask the application') END",
 )
 COMMITS_EXPLAINED = Proof(
     "commits_are_explained",
@@ -145,7 +146,8 @@ COPIES_AGREE = Proof(
 )
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
-    "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_commit) OR is_of_current",
+    "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"
+    " AND NOT may_be_unlisted_before) OR is_of_current",
     "The coordinator's records reach back to before the data was written, by brokers' clocks, or to when the producer"
     " id was handed out, without a gap in which the id may have a record.",
     "compaction of __transaction_state (`LogCleaner`)",

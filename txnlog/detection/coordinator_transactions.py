@@ -10,14 +10,17 @@ from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, WRI
 # The records of an id in their order.
 _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
 _OF_EPOCH = f"PARTITION BY {', '.join(ID)}, producer_id, producer_epoch ORDER BY offset"
+_EARLIER = f"({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+_FOLLOWING = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
 
 
 def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     """All records of the given ids (columns of `ID`) in their order, each with its transaction and what follows it.
 
     `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
-    that says a Prepare* record's markers are all written; `is_current` marks the highest offset. `previous_ended` is
-    when the transaction before it of the same producer epoch was decided, `next_started` when the next one began.
+    that says a Prepare* record's markers are all written; `is_current` marks the highest offset. `previous_ended` and
+    `previous_aborted` are when the last one before it, and the last one that was aborted, of the same producer epoch
+    had ended; `goes_on`: whether its producer began another one, of which no abort is known.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     return (
@@ -30,10 +33,14 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             f" AND lag(producer_id) OVER ({_IN_TURN}) <=> producer_id AS continues",
             f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
             f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
-            f"last_value(if(state LIKE 'Prepare%' OR state LIKE 'Complete%', last_update_timestamp, NULL), true)"
-            f" OVER ({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS previous_ended",
-            f"first_value(if(state = 'Ongoing', start_timestamp, NULL), true)"
-            f" OVER ({_IN_TURN} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next_started",
+            f"lag(struct(coordinator_epoch AS epoch, {WRITTEN} AS written)) OVER ({_IN_TURN}) AS before",
+            f"last_value(if(state RLIKE '^(Prepare|Complete)', {WRITTEN}, NULL), true) OVER {_EARLIER}"
+            " AS previous_ended",
+            f"last_value(if(state RLIKE '^(Prepare|Complete)Abort', {WRITTEN}, NULL), true) OVER {_EARLIER}"
+            " AS previous_aborted",
+            f"count_if(state = 'Ongoing') OVER ({_OF_EPOCH} {_FOLLOWING}) > 0 AND NOT coalesce(first_value("
+            f"if(state LIKE 'Prepare%', state, NULL), true) OVER ({_IN_TURN} {_FOLLOWING}) = 'PrepareAbort', false)"
+            " AS goes_on",
         )
         .selectExpr(
             "* EXCEPT (is_under_way, continues)",
@@ -64,22 +71,30 @@ def births(history: DataFrame) -> DataFrame:
 
 
 def moved_commits(history: DataFrame) -> DataFrame:
-    """One row per (transactional id, producer id): its `moved_commits`, of which the coordinator changed under way.
+    """One row per (transactional id, producer id): its `moved_commits`, which may lack partitions.
 
     An unclean election may have lost a record that listed a partition. The new coordinator commits the others.
+    `has_moved`: its coordinator changed before or in it; else nothing before it is left of the id, and it may have.
+    `since` (ms): no lost record is older; null where nothing says so.
     """
     commit = (
-        "struct(offset, producer_epoch AS epoch, last_update_timestamp AS timestamp, start_timestamp,"
-        " client_transaction_version, topic_partitions)"
+        "struct(offset, producer_epoch AS epoch, last_update_timestamp AS timestamp, client_transaction_version,"
+        " topic_partitions)"
     )
     transactions = summed(
         history.where(IS_UNDER_WAY),
         (*ID, "producer_id", "transaction"),
         f"max_by({commit}, offset) FILTER (WHERE state = 'PrepareCommit') AS commit",
-        "min(coordinator_epoch) < max(coordinator_epoch) OR count_if(state = 'Ongoing') = 0 AS has_moved",
-    )
-    moved = transactions.where("commit IS NOT NULL AND has_moved")
-    return summed(moved, (*ID, "producer_id"), "collect_list(commit) AS moved_commits")
+        "min_by(struct(state, coordinator_epoch, before, start_timestamp), offset) AS first",
+        "min(coordinator_epoch) < max(coordinator_epoch) AS moves",
+    ).where("commit IS NOT NULL")
+    # Whether it began with the coordinator that wrote the record before.
+    marked = transactions.selectExpr(
+        "*", "if(first.state = 'Ongoing', first.before.epoch >= first.coordinator_epoch, NULL) AS begins"
+    ).where("moves OR NOT coalesce(begins, false)")
+    since = "if(begins, first.start_timestamp, first.before.written) AS since"
+    moved = f"struct(commit.*, moves OR NOT coalesce(begins, true) AS has_moved, {since})"
+    return summed(marked, (*ID, "producer_id"), f"collect_list({moved}) AS moved_commits")
 
 
 # The partition of a transactional id's producer id.
@@ -87,17 +102,17 @@ _PAIR = ("cluster", "producer_id", "transactional_id", "topic", "partition")
 _OF_PAIR = f"PARTITION BY {', '.join(_PAIR)} ORDER BY listed_offset"
 _PREPARED = (
     "struct(offset, state, producer_epoch AS epoch, last_update_timestamp AS timestamp, ended_timestamp,"
-    " coordinator_epoch, file, position, previous_ended, next_started)"
+    " coordinator_epoch, file, position, previous_ended, previous_aborted, goes_on)"
 )
 _COMMIT = (
     "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
-    " prepared.position, prepared.previous_ended, prepared.next_started, client_transaction_version, abort_before,"
-    " abort_after)"
+    " prepared.position, prepared.previous_ended, client_transaction_version, start_timestamp)"
 )
 # `follows_abort`: one marker may be of either.
 _ABORT = (
-    "if(prepared.state = 'PrepareAbort', struct(prepared.epoch, prepared.timestamp, prepared.ended_timestamp,"
-    " start_timestamp, client_transaction_version, is_near AND previous.state = 'PrepareAbort' AS follows_abort), NULL)"
+    "if(prepared.state = 'PrepareAbort', struct(prepared.offset, prepared.epoch, prepared.timestamp,"
+    " prepared.ended_timestamp, prepared.previous_aborted, prepared.goes_on, start_timestamp,"
+    " client_transaction_version, is_near AND previous.state = 'PrepareAbort' AS follows_abort), NULL)"
 )
 
 
@@ -107,8 +122,8 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     `listing` has its Prepare* record (epoch, time, outcome, place) and when it ended. `committed` is the last of these
     transactions that was committed and has ended. Transactions of one epoch that end within twice the clock skew of
     one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
-    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided. The last transaction
-    before `committed` that was aborted, and the first one after it, may have written the same data.
+    that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided. The
+    `aborts`, all those that were aborted, may have written the same data.
     """
     is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
     of_groups = summed(
@@ -118,6 +133,7 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         f"max_by({_COMMIT}, listed_offset) FILTER (WHERE {is_commit}) AS committed",
         f"count_if({is_commit}) AS commits_in_group",
         "min(prepared.timestamp) AS group_from",
+        f"collect_list({_ABORT}) AS aborts",
     )
     latest = summed(
         of_groups,
@@ -125,8 +141,9 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
         "max_by(listing, group) AS listing",
         "max_by(struct(committed, commits_in_group, group_from), group) FILTER (WHERE committed IS NOT NULL)"
         " AS commits",
+        "flatten(collect_list(aborts)) AS aborts",
     )
-    return latest.selectExpr(*_PAIR, "listing", "commits.*")
+    return latest.selectExpr(*_PAIR, "listing", "commits.*", "aborts")
 
 
 def _listing_transactions(history: DataFrame) -> DataFrame:
@@ -143,7 +160,7 @@ def _listing_transactions(history: DataFrame) -> DataFrame:
 
 
 def _in_groups(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
-    """The transactions of each partition with the number of their `group`, and the aborts before and after each."""
+    """The transactions of each partition, with the number of their `group`."""
     before = f"({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     is_near = (
         "coalesce(previous.epoch = prepared.epoch"
@@ -156,8 +173,5 @@ def _in_groups(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
         .selectExpr(
             "*",
             f"count_if(NOT is_near) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
-            f"last_value({_ABORT}, true) OVER {before} AS abort_before",
-            f"first_value({_ABORT}, true) OVER ({_OF_PAIR} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
-            " AS abort_after",
         )
     )

@@ -70,6 +70,7 @@ def unexplained(markers: DataFrame, named: DataFrame, clock_skew_ms: int) -> Dat
         " AND m.producer_epoch = coalesce(e.epoch, m.producer_epoch)"
         " AND m.marked_at >= e.since AND m.marked_at <= coalesce(e.until, m.marked_at)"
         " AND NOT coalesce(m.coordinator_epoch > e.until_coordinator, false)"
+        " AND NOT coalesce(m.coordinator_epoch < e.since_coordinator, false)"
         " AND coalesce(exists(e.listed, each -> each.topic = m.topic AND each.partition = m.partition), true)"
     )
     return (
@@ -83,7 +84,8 @@ def _explanations(named: DataFrame, clock_skew_ms: int) -> DataFrame:
     """Which COMMIT markers each commit explains: of whom (producer_id, epoch), where (listed), when and by whom sent.
 
     `since` and `until` in ms; null where nothing bounds it: `until` and `until_coordinator` of a commit that is under
-    way, `epoch` where the record does not tell it, `listed` where the record that does is compacted away.
+    way, `epoch` where the record does not tell it, `listed` and `since_coordinator` where the record that does is
+    compacted away.
     """
     # Whatever the version, a marker has the epoch of its Prepare* record (`TransactionMetadata.prepareAbortOrCommit`).
     # With a new producer id its Complete* record has epoch 0: that of the marker is not told.
@@ -97,13 +99,15 @@ def _explanations(named: DataFrame, clock_skew_ms: int) -> DataFrame:
             "is_complete AND coalesce(previous_producer_id >= 0 AND previous_producer_id <> producer_id, false)"
             " AS has_new_producer",
             f"lead(offset) {_IN_TURN} IS NULL AND NOT is_complete AS is_pending",
-            f"lag(if(state = 'PrepareCommit', topic_partitions, NULL)) {_IN_TURN} AS prepared",
+            f"lag(if(state = 'PrepareCommit', struct(topic_partitions, coordinator_epoch), NULL)) {_IN_TURN}"
+            " AS prepared",
             f"lead(coordinator_epoch) {_IN_TURN} AS next_coordinator",
         )
         .where("state IN ('PrepareCommit', 'CompleteCommit')")
         .selectExpr(
             "cluster",
-            "if(is_complete, prepared, topic_partitions) AS listed",
+            "if(is_complete, prepared.topic_partitions, topic_partitions) AS listed",
+            "if(is_complete, prepared.coordinator_epoch, coordinator_epoch) AS since_coordinator",
             "if(has_new_producer, previous_producer_id, producer_id) AS producer_id",
             "if(has_new_producer, NULL, producer_epoch) AS epoch",
             f"last_update_timestamp - {clock_skew_ms} AS since",

@@ -110,7 +110,7 @@ _IS_STATED = "as_of_source IN ('option', 'manifest')"
 # That it was committed is certain only of data that its producer dates before the commit, in this dump or in an
 # earlier one, and that no aborted transaction can have written.
 _IS_DOUBTFUL = (
-    "action = 'KEEP' AND (NOT is_dated_before_commit OR may_be_aborted) AND coalesce(kept_with <> 'HIGH', true)"
+    "action = 'KEEP' AND (NOT is_dated_before_commit OR may_be_of_another) AND coalesce(kept_with <> 'HIGH', true)"
 )
 # For what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
 _IS_DATED_BY_PRODUCER = f"action IN ({', '.join(map(repr, map(str, DISCARDING)))}) AND NOT is_dated_before_coordinator"

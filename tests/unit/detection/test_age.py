@@ -80,8 +80,8 @@ CONFIDENCE = [
          "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
     Case("confidence: an abort before the lost commit may have written it, its marker lost as well", "data(0, appended)@100",
          f"{ABORTED} {LOST}", want="KEEP MEDIUM"),
-    Case("confidence: that abort's marker came", "data(0)@99:56 abort(1)@99:57 data(2, appended)@100", f"{ABORTED} {LOST}",
-         want="KEEP HIGH"),
+    Case("confidence: that abort's marker came", "data(0)@99:56 abort(1)@99:57 data(2, appended)@100:10",
+         f"{ABORTED} {LOST}", want="KEEP HIGH"),
     Case("confidence: one of two aborts' markers came", "data(0)@99:54 abort(1)@99:55 data(2, appended)@100",
          f"ongoing@99:54[orders-0] prepare_abort@99:55 complete@99:55 {ABORTED} {LOST}", want="KEEP MEDIUM"),
     Case("confidence: by a broker's clock it is of after that abort", "abort(0, of=8)@100:10 data(1, appended)@100:20",
@@ -97,9 +97,16 @@ CONFIDENCE = [
          f"ongoing@99:50[orders-0] prepare_commit@99:56 complete@99:56 {ABORTED} {LOST}", want="KEEP MEDIUM"),
     Case("confidence: its first batch is below the log start, and of which epoch it was is not known",
          "segment(5) epochs(5, 5) snapshot(5, open=2)@99:57 data(5, appended)@100", f"{ABORTED} {LOST}", want="KEEP MEDIUM"),
-    Case("confidence: that abort is two epochs above it, as by a coordinator of 4.0 that fences", "data(0, appended)@100",
-         "id(app, version=2) ongoing@99:56[orders-0] prepare_abort(epoch=2)@99:57 complete(epoch=2)@99:58"
-         " ongoing(epoch=2)@100[orders-0] prepare_commit(epoch=3)@101 complete(epoch=3)@101", want="KEEP MEDIUM"),
+    Case("confidence: an abort before others may have written it", "data(0, appended)@99:55",
+         f"{ABORTED} ongoing@99:59[orders-0] prepare_abort@99:59 complete@99:59 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: the marker of an earlier epoch is not that abort's", "data(0)@99:50 abort(1, epoch=1)@99:56"
+         " data(2, epoch=2, appended)@99:58", "ongoing@99:50[orders-0] prepare_abort(epoch=1)@99:56 complete(epoch=1)@99:56"
+         " ongoing(epoch=2)@99:57[orders-0] prepare_abort(epoch=2)@99:58 complete(epoch=2)@99:58"
+         " ongoing(epoch=2)@100[orders-0] prepare_commit(epoch=2)@101 complete(epoch=2)@101", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort", "data(0)@90 abort(1)@90:30 data(2)@91",
+         f"ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: the transaction that began since may have written it", "data(0)@101",
+         f"{LOST} ongoing@101:01[orders-0]", want="KEEP MEDIUM"),
     Case("confidence: that abort began later than it, by a broker's clock", "data(0, appended)@100",
          f"{LOST} ongoing@200[orders-0] prepare_abort@200:03 complete@200:03", want="KEEP HIGH"),
     Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),

@@ -27,6 +27,16 @@ TWO = "skip(50) id(shop, of=99) empty@400"
 CUT = "data(0)@19 commit(1)@19:30 data(2)@20 commit(3)@20:05 data(4)@20:06 abort(5, of=8)@60"
 EARLIER = "ongoing@19[orders-0] prepare_commit@19:30 complete@19:30"
 HALF = "ongoing@20[orders-0] prepare_commit@20:05 complete@20:05"
+TWICE = "ongoing@99[orders-0] prepare_commit@101 complete@101 ongoing@101:10[orders-0] prepare_commit@101:20 complete@101:20"
+OUT_OF_TWO = "data(0)@100 commit(1)@101 data(2)@101:10 commit(3)@101:20"
+# The same with an abort that came late: the client commits what it has begun since.
+ABORTED_TWICE = TWICE.replace("commit", "abort")
+GOES_ON = "ongoing@101:30[offsets-0] prepare_commit@103 complete@103"
+# Whole from the last record of a gap on.
+GAP = "cleaned_to(20) id(old, of=8) empty@50 skip(20) ongoing@{0}[x-0] prepare_abort@{0} complete@{0} id(app)"
+# A commit of which only markers tell, and an abort by the next coordinator.
+UNRECORDED = "data(0)@100 commit(1, by=0)@101 data(2)@200 abort(3, by=1)@201"
+SINCE = "ongoing(coordinator=1)@200[payments-0] prepare_abort(coordinator=1)@201 complete(coordinator=1)@201"
 # Only payments-0 is listed, and a new coordinator commits it.
 MOVED = "ongoing@99[payments-0] prepare_commit(coordinator=1)@101 complete(coordinator=1)@101"
 # Offsets 1 to 4 are missing after the id's last record.
@@ -470,9 +480,9 @@ CASES = [
            " ongoing(epoch=1)@20[orders-0] prepare_commit(epoch=1)@20:05 complete(epoch=1)@20:05", "LATE_WRITE_AFTER_END ABORT"),
     attack(29, "the earlier one ended long before", CUT.replace("@19", "@11"),
            f"empty@5 {EARLIER.replace('@19', '@11')} {HALF}", "LATE_WRITE_AFTER_END ABORT"),
-    attack(29, "a broker dates it after the start of the next one", CUT.replace("data(4)@20:06", "abort(4, of=8)@31 data(5)@32")
-           .replace("abort(5, of=8)", "abort(6, of=8)"), f"empty@5 {EARLIER} {HALF} ongoing@30[payments-0] prepare_abort@30:10 complete@30:10",
-           "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "a broker dates it, so late that no transaction lasts as long", CUT.replace(
+           "data(4)@20:06", "abort(4, of=8)@41 data(5)@42").replace("abort(5, of=8)", "abort(6, of=8)"),
+           f"empty@5 {EARLIER} {HALF} ongoing@40[payments-0] prepare_abort@40:10 complete@40:10", "LATE_WRITE_AFTER_END ABORT"),
     attack(29, "a broker dates it after the start of the next one, which is stuck", CUT.replace(
            "data(4)@20:06 abort(5, of=8)@60", "abort(4, of=8)@951 data(5)@952"),
            f"empty@5 {EARLIER} {HALF} ongoing@950[orders-0]", "STUCK_ONGOING FENCE"),
@@ -482,6 +492,29 @@ CASES = [
            " data(2, epoch=1)@20 commit(3, epoch=2)@20:05 data(4, epoch=2)@20:06 abort(5, of=8)@60",
            "id(app, version=2) empty@5 ongoing@19[orders-0] prepare_commit(epoch=1)@19:30 complete(epoch=1)@19:30"
            " ongoing(epoch=1)@20[orders-0] prepare_commit(epoch=2)@20:05 complete(epoch=2)@20:05", "NEVER_ADDED ABORT"),
+    attack(29, "its producer went on in a transaction that added another partition", f"{OUT_OF_TWO} abort(4, of=9)@102 data(5)@102:10"
+           " abort(6, of=9)@900", f"empty@50 {TWICE} {GOES_ON}", "SKEW UNDETERMINED"),
+    attack(29, "the same, and the next transaction there is stuck", f"{OUT_OF_TWO} abort(4, of=9)@102 data(5)@102:10 data(6)@104:10"
+           " abort(7, of=9)@900", f"empty@50 {TWICE} {GOES_ON} ongoing@104[orders-0]", "SKEW UNDETERMINED"),
+    attack(29, "the record of what it committed is compacted away", f"{OUT_OF_TWO} abort(4, of=9)@102:30 data(5)@102:40"
+           " abort(6, of=9)@900", f"{GAP.format('101:50')} ongoing@110[payments-1] prepare_commit@111 complete@111",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(29, "the earlier one was decided long before, and long in coming", "data(0)@100 commit(1)@120 data(2)@120:10 commit(3)@120:30"
+           " data(4)@120:40 abort(5, of=9)@900", "empty@50 ongoing@99[orders-0] prepare_commit@101 complete(written=120)@101"
+           " ongoing@120:05[orders-0] prepare_commit@120:30 complete@120:30", "SKEW UNDETERMINED"),
+    attack(29, "a late abort, and what its producer went on with is committed", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
+           " abort(5, of=9)@900", f"empty@50 {ABORTED_TWICE} {GOES_ON}", "SKEW UNDETERMINED"),
+    attack(29, "a late abort whose marker is lost", "data(0)@100 abort(1)@101 data(2)@101:10 data(3)@101:40 abort(4, of=9)@900",
+           f"empty@50 {ABORTED_TWICE} {GOES_ON}", "SKEW UNDETERMINED"),
+    attack(29, "a late abort, and another transaction is stuck", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
+           " data(5)@104:10 abort(6, of=9)@900", f"empty@50 {ABORTED_TWICE} {GOES_ON} ongoing@104[orders-0]", "SKEW UNDETERMINED"),
+    attack(29, "after a late abort nothing more began", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
+           " abort(5, of=9)@900", f"empty@50 {ABORTED_TWICE}", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "after a late abort what began was aborted, too", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
+           " abort(5, of=9)@900", f"empty@50 {ABORTED_TWICE} {GOES_ON.replace('commit', 'abort')}", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "an abort after a commit was not asked for by that one", OUT_OF_TWO.replace("commit(3)", "abort(3)") + " data(4)@101:40"
+           " abort(5, of=9)@900", f"empty@50 {TWICE.replace('prepare_commit@101:20', 'prepare_abort@101:20')} {GOES_ON}",
+           "LATE_WRITE_AFTER_END ABORT"),
     # 30: an unclean election took the record that listed the partition, and the new coordinator committed the rest.
     attack(30, "committed without the partition", "data(0)@100 abort(1, of=8)@200", f"id(app) empty@50 {MOVED}", "SKEW UNDETERMINED"),
     attack(30, "committed without the partition, and its COMMIT elsewhere has the epoch", "data(0)@100 abort(1, of=8)@200",
@@ -489,16 +522,38 @@ CASES = [
            " complete(epoch=1, coordinator=1)@101", "SKEW UNDETERMINED",
            logs={"payments-0@1": "data(0)@100 commit(1, epoch=1, by=1)@101"}),
     attack(30, "nothing is left of its first records", "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200", "skip(9) id(shop, of=99)"
-           " empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "SKEW UNDETERMINED"),
+           " empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "HISTORY_COMPACTED UNDETERMINED"),
     attack(30, "the coordinator stayed", "data(0)@100 abort(1, of=8)@200",
            f"id(app) empty@50 {MOVED.replace('coordinator=1', 'coordinator=0')}", "NEVER_ADDED ABORT"),
     attack(30, "a broker dates it after the commit", "abort(0, of=8)@102 data(1)@103 abort(2, of=8)@200",
            f"id(app) empty@50 {MOVED}", "NEVER_ADDED ABORT"),
     attack(30, "a broker dates it before the transaction", "data(0)@70 abort(1, of=8)@71", f"id(app) empty@50 {MOVED}",
            "NEVER_ADDED ABORT"),
+    attack(30, "the first records are lost, and the next one is the new coordinator's", "data(0)@100 abort(1, of=9)@900",
+           "empty@50 ongoing(coordinator=1)@101[payments-0] prepare_commit(coordinator=1)@102 complete(coordinator=1)@102",
+           "SKEW UNDETERMINED", logs={"payments-0@1": "data(0)@101 commit(1, by=1)@102"}),
+    attack(30, "the same, and a broker dates it before the id's last record", "data(0)@40 abort(1, of=9)@41",
+           "empty@30 empty@50 ongoing(coordinator=1)@101[payments-0] prepare_commit(coordinator=1)@102 complete(coordinator=1)@102",
+           "NEVER_ADDED ABORT", logs={"payments-0@1": "data(0)@101 commit(1, by=1)@102"}),
+    attack(30, "printed text does not say that it is of version 2", "text data(0)@100 abort(1, of=9)@900", "text empty@50"
+           " ongoing@99[payments-0] prepare_commit(epoch=1, coordinator=1)@102 complete(coordinator=1)@102 id(other, of=8)"
+           " empty(coordinator=1)@999", "SKEW UNDETERMINED"),
     attack(30, "in version 2 of another epoch", "data(0, epoch=1)@100 abort(1, of=8)@200",
            "id(app, version=2) empty@50 ongoing@99[payments-0] prepare_commit(epoch=1, coordinator=1)@101"
            " complete(epoch=1, coordinator=1)@101", "NEVER_ADDED ABORT"),
+    # 31: COMMIT markers without a record, and commits that cannot have written the data.
+    attack(31, "a COMMIT that no record explains, and an ABORT after it in the same file", "abort(0, of=9)@97 data(1)@100"
+           " abort(2, of=9)@900", f"{GAP.format('95')} {SINCE}", "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": UNRECORDED}),
+    attack(31, "the same, and another transaction is stuck", "abort(0, of=9)@97 data(1)@100 data(2)@300:10 abort(3, of=9)@900",
+           f"{GAP.format('95')} {SINCE} ongoing(coordinator=1)@300[orders-0]", "HISTORY_COMPACTED UNDETERMINED",
+           logs={"payments-0@1": UNRECORDED}),
+    attack(31, "a COMMIT that was sent by the coordinator before the one that decided", "data(0)@100 commit(1, by=0)@101"
+           " data(2)@101:02 abort(3, of=9)@900", "empty@50 ongoing(coordinator=1)@101:01[orders-0]"
+           " prepare_commit(coordinator=1)@101:03 complete(coordinator=1)@101:03", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(31, "a broker dates it hours before the transaction whose COMMIT is lost", "data(0)@100 abort(1, of=9)@110",
+           "empty@50 ongoing@300[orders-0] prepare_commit@301 complete@301", "SKEW UNDETERMINED"),
+    attack(31, "of an epoch that was fenced long before the commit", "data(0)@100",
+           "empty@50 empty(epoch=3)@200 ongoing@300[orders-0] prepare_commit@301 complete@301", "SKEW UNDETERMINED"),
 ]  # fmt: skip
 
 
