@@ -164,10 +164,14 @@ CONDITIONS: dict[str, str] = {
     " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch, committed IS NOT NULL)"
     " OR whole_from < greatest(least(last_end.max_timestamp, committed.timestamp), started_after - late_after_ms)"
     " - padding_ms",
-    # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator; and
-    # whether that changed may lie before all that is left of the id's records.
+    # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator.
+    # Whether that changed may lie before all that is left of the id's records; but not if what is whole begins with the
+    # same coordinator, and so long before the data that it was not listed earlier.
     "may_be_unlisted": _may_own_unlisted("each.has_moved"),
-    "may_be_unlisted_before": _may_own_unlisted("NOT each.has_moved"),
+    "may_be_unlisted_before": _may_own_unlisted(
+        "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
+        " AND whole_from < started_after - padding_ms, false)"
+    ),
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"

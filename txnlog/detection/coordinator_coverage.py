@@ -22,7 +22,7 @@ def coordinator_coverage(
     `whole_from_offset`: the copy has every record from there to its end, and all can be read. Null if the end itself is
     missing, or if copies disagree (`copies_disagree`).
     `whole_from` (ms): when the first of these records was written (`WRITTEN`). 0 if the log is whole from its start,
-    and the start is of the first epoch.
+    and the start is of the first epoch. `whole_from_epoch`: in which leader epoch it was.
     `copied_whole_from_offset` and `copied_whole_from`: the same without what earlier dumps showed.
     `certain_from_offset`: an id's record from there on is its current state, and no damage hides a later one.
     `damaged_to_offset`: damage may hide records up to there; 0 where there is none.
@@ -54,6 +54,7 @@ def coordinator_coverage(
         "earliest_record",
         _time_of("whole_from_offset", "is_of_first_epoch", "if(is_archived, archived_since, first_time)")
         + " AS whole_from",
+        "if(is_archived, archived_epoch, first_epoch) AS whole_from_epoch",
         _time_of("copied_whole_from_offset", "is_copied_of_first_epoch", "first_time") + " AS copied_whole_from",
     )
 

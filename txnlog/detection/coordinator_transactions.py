@@ -34,6 +34,11 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
             f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
             f"lag(struct(coordinator_epoch AS epoch, {WRITTEN} AS written)) OVER ({_IN_TURN}) AS before",
+        )
+        .selectExpr(
+            "* EXCEPT (is_under_way, continues)",
+            f"count_if(is_under_way AND NOT continues) OVER ({_IN_TURN}"
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS transaction",
             f"last_value(if(state RLIKE '^(Prepare|Complete)', {WRITTEN}, NULL), true) OVER {_EARLIER}"
             " AS previous_ended",
             f"last_value(if(state RLIKE '^(Prepare|Complete)Abort', {WRITTEN}, NULL), true) OVER {_EARLIER}"
@@ -41,11 +46,6 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             f"count_if(state = 'Ongoing') OVER ({_OF_EPOCH} {_FOLLOWING}) > 0 AND NOT coalesce(first_value("
             f"if(state LIKE 'Prepare%', state, NULL), true) OVER ({_IN_TURN} {_FOLLOWING}) = 'PrepareAbort', false)"
             " AS goes_on",
-        )
-        .selectExpr(
-            "* EXCEPT (is_under_way, continues)",
-            f"count_if(is_under_way AND NOT continues) OVER ({_IN_TURN}"
-            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS transaction",
         )
     )
 
@@ -75,7 +75,8 @@ def moved_commits(history: DataFrame) -> DataFrame:
 
     An unclean election may have lost a record that listed a partition. The new coordinator commits the others.
     `has_moved`: its coordinator changed before or in it; else nothing before it is left of the id, and it may have.
-    `since` (ms): no lost record is older; null where nothing says so.
+    `since` (ms): no lost record is older; null where nothing says so. `coordinator_epoch` is that of its first record
+    if that began it.
     """
     commit = (
         "struct(offset, producer_epoch AS epoch, last_update_timestamp AS timestamp, client_transaction_version,"
@@ -93,7 +94,8 @@ def moved_commits(history: DataFrame) -> DataFrame:
         "*", "if(first.state = 'Ongoing', first.before.epoch >= first.coordinator_epoch, NULL) AS begins"
     ).where("moves OR NOT coalesce(begins, false)")
     since = "if(begins, first.start_timestamp, first.before.written) AS since"
-    moved = f"struct(commit.*, moves OR NOT coalesce(begins, true) AS has_moved, {since})"
+    began_with = "if(first.state = 'Ongoing', first.coordinator_epoch, NULL) AS coordinator_epoch"
+    moved = f"struct(commit.*, moves OR NOT coalesce(begins, true) AS has_moved, {since}, {began_with})"
     return summed(marked, (*ID, "producer_id"), f"collect_list({moved}) AS moved_commits")
 
 

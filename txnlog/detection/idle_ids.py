@@ -33,22 +33,25 @@ def idle_ids(
     """Ids of which the records `states` of the dump have none after the last one that an earlier range has.
 
     `records` and `archived` are from `Archive.records` and `Archive.reaching`. `idle_from_offset` and `idle_from` (ms):
-    every record of the id from there on is in the range or in the dump; `last` is the one that both have. In each other
-    raw copy that reaches beyond it (`copies` and `others` are from `coordinator_copies` and `elsewhere`) it is the last
-    one, too: a cleaner takes it with the tombstone that followed.
+    every record of the id from there on is in the range or in the dump; `idle_from_epoch` is its leader epoch, and
+    `last` the one that both have. In each other raw copy that reaches beyond it (`copies` and `others` are from
+    `coordinator_copies` and `elsewhere`) it is the last one, too: a cleaner takes it with the tombstone that followed.
     """
     earlier = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
     of_earlier = records.join(earlier, [*PLACE, "topic_id"], "inner").where(
         "offset >= from_offset AND offset < to_offset"
     )
-    by = (*_OF_ID, "topic_id", "from_offset", "written_from", "written_to")
+    by = (*_OF_ID, "topic_id", "from_offset", "written_from", "written_to", "first_epoch")
     before = summed(of_earlier.transform(within_calendars), by, _LAST)
     listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_to")
     still_last = (
         before.join(summed(states, _OF_ID, _LAST), [*_OF_ID, "last"], "inner")
         .join(listed, [*PLACE], "inner")
         .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
-        .selectExpr(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from")
+        .selectExpr(
+            *(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from"),
+            "first_epoch AS idle_from_epoch",
+        )
     )
     beyond = copies.where("NOT is_chosen AND NOT is_text").select(*PLACE, *OF_COPY, "log_end_offset")
     lacking = (
@@ -68,12 +71,12 @@ def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataF
 
 
 def with_idle(transactions: DataFrame, idle: DataFrame | None) -> DataFrame:
-    """Let the history of an idle id begin where the archive's earlier range does: `whole_from`, `whole_from_offset`."""
+    """Let the history of an idle id begin where the archive's earlier range does (`whole_from` and the like)."""
     if idle is None:
         return transactions
     is_earlier = "coalesce(idle_from_offset < whole_from_offset AND whole_from IS NOT NULL, false)"
+    places = "from", "from_offset", "from_epoch"
     return transactions.join(idle.drop("topic_id", "last"), [*_OF_ID], "left").selectExpr(
-        "* EXCEPT (whole_from, whole_from_offset, idle_from, idle_from_offset)",
-        f"if({is_earlier}, idle_from, whole_from) AS whole_from",
-        f"if({is_earlier}, idle_from_offset, whole_from_offset) AS whole_from_offset",
+        f"* EXCEPT ({', '.join(f'whole_{each}, idle_{each}' for each in places)})",
+        *(f"if({is_earlier}, idle_{each}, whole_{each}) AS whole_{each}" for each in places),
     )

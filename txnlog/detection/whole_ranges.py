@@ -58,6 +58,11 @@ class WholeRange:
         return self.epochs[0].start_offset
 
     @property
+    def first_epoch(self) -> int:
+        """The leader epoch of its first record."""
+        return self.epoch_at(self.from_offset)
+
+    @property
     def is_pruned(self) -> bool:
         """Whether records of its beginning were removed."""
         return self.known_from < self.from_offset

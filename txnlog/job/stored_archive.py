@@ -31,7 +31,7 @@ from txnlog.tables.store import Store
 TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
 _PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
-_OF_EARLIER = ("from_offset", "to_offset", *WRITTEN)
+_OF_EARLIER = ("from_offset", "to_offset", *WRITTEN, "first_epoch")
 _REACHING = pa.schema(
     [
         ("cluster", pa.string()),
@@ -99,7 +99,7 @@ class StoredArchive:
             row |= {
                 "archived_from": history.from_offset,
                 "archived_since": history.written_from,
-                "archived_epoch": history.epoch_at(history.from_offset),
+                "archived_epoch": history.first_epoch,
                 "earlier": [
                     {name: getattr(each, name) for name in _OF_EARLIER}
                     for each in of_log

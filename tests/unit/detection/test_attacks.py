@@ -39,6 +39,12 @@ UNRECORDED = "data(0)@100 commit(1, by=0)@101 data(2)@200 abort(3, by=1)@201"
 SINCE = "ongoing(coordinator=1)@200[payments-0] prepare_abort(coordinator=1)@201 complete(coordinator=1)@201"
 # Only payments-0 is listed, and a new coordinator commits it.
 MOVED = "ongoing@99[payments-0] prepare_commit(coordinator=1)@101 complete(coordinator=1)@101"
+# The first transaction that is left of an id; the time of the first record that is left, and the coordinator of the id.
+FIRST = (
+    "skip(9) id(shop, of=99) empty@{} id(app) ongoing(coordinator={c})@99[payments-0] prepare_commit(coordinator={c})@101"
+    " complete(coordinator={c})@101 cleaned_to(9)"
+)
+BETWEEN = "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200"
 # Offsets 1 to 4 are missing after the id's last record.
 TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
@@ -521,8 +527,12 @@ CASES = [
            "id(app, version=2) empty@50 ongoing@99[payments-0] prepare_commit(epoch=1, coordinator=1)@101"
            " complete(epoch=1, coordinator=1)@101", "SKEW UNDETERMINED",
            logs={"payments-0@1": "data(0)@100 commit(1, epoch=1, by=1)@101"}),
-    attack(30, "nothing is left of its first records", "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200", "skip(9) id(shop, of=99)"
-           " empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(30, "nothing is left of its first records", BETWEEN, "skip(9) id(shop, of=99) empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(30, "nothing is left of it from before its first transaction", BETWEEN, FIRST.format(90, c=0), "NEVER_ADDED ABORT"),
+    attack(30, "what is left begins with another coordinator", BETWEEN, FIRST.format(90, c=1),
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(30, "what is left begins shortly before the data", BETWEEN, FIRST.format(94, c=0),
+           "HISTORY_COMPACTED UNDETERMINED"),
     attack(30, "the coordinator stayed", "data(0)@100 abort(1, of=8)@200",
            f"id(app) empty@50 {MOVED.replace('coordinator=1', 'coordinator=0')}", "NEVER_ADDED ABORT"),
     attack(30, "a broker dates it after the commit", "abort(0, of=8)@102 data(1)@103 abort(2, of=8)@200",

@@ -18,12 +18,12 @@ RECORD = (
 )
 REACHING = (
     "cluster string, coordinator_partition int, archived_topic_id string,"
-    " earlier array<struct<from_offset: bigint, to_offset: bigint, written_from: bigint, written_to: bigint>>"
+    " earlier array<struct<from_offset: bigint, to_offset: bigint, written_from: bigint, written_to: bigint, first_epoch: int>>"
 )
 COPIES = "cluster string, coordinator_partition int, broker string, log_dir string, is_chosen boolean, is_text boolean, log_end_offset bigint"
 COVERAGE = "cluster string, coordinator_partition int, are_listed boolean, coordinator_copy_to bigint"
 # An earlier range, of offsets 10 to 19, whose last record is of ms 190.
-EARLIER = (10, 20, 100, 190)
+EARLIER = (10, 20, 100, 190, 3)
 
 
 def records(spark: SparkSession, *given: tuple[str, int, str, int], topic_id: str | None = None) -> DataFrame:
@@ -87,16 +87,15 @@ def test_84_an_id_is_idle_if_its_last_record_is_the_last_one_still(
     archived = records(spark, *ARCHIVED, topic_id="t")
     states = records(spark, *now, ("other", 45, "Empty", 0))
     found = idle_in(spark, archived, states, **copied).collect()
-    assert [(row["transactional_id"], row["idle_from_offset"], row["idle_from"]) for row in found] == [
-        ("idle", 10, 100)
-    ] * is_idle
+    names = "transactional_id", "idle_from_offset", "idle_from", "idle_from_epoch"
+    assert [tuple(row[name] for name in names) for row in found] == [("idle", 10, 100, 3)] * is_idle
 
 
 @pytest.mark.parametrize(
     ("topic_id", "earlier"),
     [
         pytest.param("recreated", [EARLIER], id="of another topic"),
-        pytest.param("t", [(15, 20, 100, 190)], id="of none of the ranges"),
+        pytest.param("t", [(15, 20, 100, 190, 3)], id="of none of the ranges"),
         pytest.param("t", [], id="there is no range"),
     ],
 )
@@ -146,14 +145,16 @@ def test_its_history_begins_where_the_earlier_range_does(spark: SparkSession) ->
                 last=14,
                 idle_from_offset=10,
                 idle_from=100,
+                idle_from_epoch=3,
             )
         ],
     )
-    given = [("idle", 500, 50), ("busy", 500, 50), ("idle", None, 50), ("idle", 0, 0)]
-    columns = "transactional_id string, whole_from bigint, whole_from_offset bigint"
+    given = [("idle", 500, 50, 4), ("busy", 500, 50, 4), ("idle", None, 50, 4), ("idle", 0, 0, 0)]
+    columns = "transactional_id string, whole_from bigint, whole_from_offset bigint, whole_from_epoch int"
     transactions = spark.createDataFrame(given, columns).selectExpr(
         "'c' AS cluster", "0L AS coordinator_partition", "*"
     )
-    found = [(row["whole_from"], row["whole_from_offset"]) for row in with_idle(transactions, idle).collect()]
+    since = "whole_from", "whole_from_offset", "whole_from_epoch"
+    found = [tuple(row[name] for name in since) for row in with_idle(transactions, idle).collect()]
     # A copy that is not believed stays so, and what is whole from the log's start needs no earlier range.
-    assert sorted(found, key=repr) == sorted([(100, 10), (500, 50), (None, 50), (0, 0)], key=repr)
+    assert sorted(found, key=repr) == sorted([(100, 10, 3), (500, 50, 4), (None, 50, 4), (0, 0, 0)], key=repr)
