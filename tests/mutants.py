@@ -107,7 +107,12 @@ def one_jvm() -> Iterator[dict[str, str]]:
     assert gateway is not None
     parameters = gateway.gateway_parameters
     spark.stop()
-    yield {"PYSPARK_GATEWAY_PORT": str(parameters.port), "PYSPARK_GATEWAY_SECRET": parameters.auth_token}
+    yield {
+        "PYSPARK_GATEWAY_PORT": str(parameters.port),
+        "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
+        # The JVM was started in the environment of this process, which need not have it.
+        "PYSPARK_PYTHON": sys.executable,
+    }
     gateway.shutdown()
 
 

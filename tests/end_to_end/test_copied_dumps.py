@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -15,8 +16,9 @@ from txnlog.tables.layout import OPEN_TRANSACTIONS, RUNS, Root
 
 SHOP = Path(__file__).parents[2] / "data/samples/shop"
 TRUTH = json.loads((SHOP / "truth.json").read_text("utf-8"))["open_transactions"]
+COPIES = tomllib.loads((SHOP / "dump.toml").read_text("utf-8"))["copies"].values()
 # When the sample was taken.
-TAKEN = ("2026-11-24T06:00:03.619Z", "2026-11-24T06:00:03.692Z")
+TAKEN = (min(each["started"] for each in COPIES), max(each["ended"] for each in COPIES))
 NAMES = ("topic", "partition", "start_offset", "transactional_id", "late", "cause", "action")
 
 

@@ -114,7 +114,8 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
 
     `seen_until` (ms): the end of the first copy that showed it with the same batches. `kept_by` and `kept_with`: reason
     and confidence of the latest dump that proved it committed (KEEP), of the same topic id and first batch as far as
-    both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
+    both are known. A KEEP stays until it is disproved: it holds in older dumps, too. Of batches that joined it since it
+    says nothing certain: `kept_with` is MEDIUM then.
     """
     if sightings is None:
         return transactions.selectExpr(
@@ -130,6 +131,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     )
     # Not by this dump itself, when it is judged once more.
     is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
+    has_grown = "batches > seen_batches OR bytes > seen_bytes"
     now = transactions.selectExpr(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of", *FIRST_BATCH)
     shown = sightings.selectExpr(
         *(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence"),
@@ -140,7 +142,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(confidence, seen_at) FILTER (WHERE {is_kept}) AS kept_with",
+        f"max_by(if({has_grown}, 'MEDIUM', confidence), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from txnlog.detection.causes import DISCARDING, Action, Cause
 from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.report.kafka_listing import states
 from txnlog.report.output import counted, plain
 from txnlog.report.remedy import Remedy, by_id, missing_proofs, remedy
-from txnlog.report.table_rows import check_cluster, rows, text_literal
-from txnlog.tables.layout import ABORT_CANDIDATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
+from txnlog.report.table_rows import check_cluster, rows, rows_if_there, text_literal
+from txnlog.tables.layout import ABORT_CANDIDATES, BLOCKED_GROUPS, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
 PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
 
@@ -113,7 +114,7 @@ def _explanation(root: Root, row: dict[str, Any], sightings: list[dict[str, Any]
         f"{row['cause']} ({row['confidence']} confidence): {row['reason']}. {cause.explanation}",
         list(_rests_on(row)),
         remedy(row, by_id([state] if state else []), root.text),
-        _held_back(row),
+        _held_back(row) + _blocked_groups(root, row),
         cause.prevention,
     )
 
@@ -221,3 +222,18 @@ def _held_back(row: dict[str, Any]) -> str:
     if row["last_stable_offset"] < row["start_offset"]:
         return f"{blocked}; the transaction that starts there must end first"
     return blocked
+
+
+def _blocked_groups(root: Root, row: dict[str, Any]) -> str:
+    place = f"cluster = {text_literal(row['cluster'])} AND blocking_topic = {text_literal(row['topic'])}"
+    place += f" AND blocking_partition = {row['partition']} AND start_offset = {row['start_offset']}"
+    names = sorted({each["group_id"] for each in rows_if_there(root, BLOCKED_GROUPS, place)})
+    if not names:
+        return ""
+    shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    of_groups = (
+        "commits of these consumer groups are pending in it"
+        if row["topic"] == CONSUMER_OFFSETS
+        else "these consumer groups stand there, if they read with read_committed"
+    )
+    return f"; {of_groups}: {shown} (txnlog groups --blocked)"

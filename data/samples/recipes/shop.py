@@ -50,6 +50,7 @@ class Shop:
     producers: dict[str, OrdinaryProducer] = field(default_factory=dict)
     groups: dict[str, Consumer] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    read: dict[tuple[str, str, int], int] = field(default_factory=dict)
 
     def checkout(self, order: int) -> None:
         """An order with its items, and their reservation."""
@@ -59,19 +60,27 @@ class Shop:
         self._transaction(CHECKOUT, [*lines, taken])
 
     def pay(self, order: int) -> None:
-        """A payment of an order that was read."""
+        """A payment of an order, if the payments can read on there."""
         paid = Record("payments", order % 3, str(order), f'{{"order": {order}, "state": "captured"}}')
-        self._transaction(PAYMENTS, [paid], TopicPartition("orders", order % 3, order - FIRST_ORDER))
+        self._consume("orders", order % 3, PAYMENTS, paid)
 
     def ship(self, order: int) -> None:
-        """A parcel for a payment that was read."""
+        """A parcel for a payment, if the shipping can read on there."""
         parcel = Record("shipments", order % 2, str(order), f'{{"order": {order}, "carrier": "post"}}')
-        self._transaction(SHIPPING, [parcel], TopicPartition("payments", order % 3, order - FIRST_ORDER))
+        self._consume("payments", order % 3, SHIPPING, parcel)
 
     def count(self, hour: int) -> None:
         """What the warehouse holds."""
         counted = [Record("inventory", shelf, "count", f'{{"shelf": {shelf}, "hour": {hour}}}') for shelf in (0, 1)]
         self._transaction(STOCK, counted)
+
+    def _consume(self, topic: str, partition: int, service: Sequence[str], record: Record) -> None:
+        """Write a record with the offset up to which the service has read. Open transactions let it see no more."""
+        group = service[0].partition("-")[0]
+        end = self.lab.cluster.last_stable_offset(topic, partition)
+        if end > self.read.get((group, topic, partition), 0):
+            self.read[group, topic, partition] = end
+            self._transaction(service, [record], TopicPartition(topic, partition, end))
 
     def _transaction(
         self, service: Sequence[str], records: Sequence[Record], read: TopicPartition | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tables_by_hand import at, written
+from tests.tables_by_hand import at, put, written
 from tests.terminal import seen
 from txnlog.detection.causes import Action, Cause
 from txnlog.detection.rules import RULES
@@ -15,7 +15,15 @@ from txnlog.errors import OptionError
 from txnlog.report.advice import COSTS
 from txnlog.report.explanation_output import rendered
 from txnlog.report.explanations import Explanations, explained, explained_id
-from txnlog.tables.layout import ABORT_CANDIDATES, COORDINATOR_STATES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    BLOCKED_GROUPS,
+    COORDINATOR_STATES,
+    DUMP_FILES,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    Root,
+)
 
 HOSTILE = "a\n\x1b[2Jb"
 
@@ -45,6 +53,11 @@ def copied(topic: str, second: float = 100) -> dict[str, Any]:
             "file": topic, "as_of": at(second)}  # fmt: skip
 
 
+def blocked(group: str, topic: str, start_offset: int) -> dict[str, Any]:
+    return {"cluster": "c", "group_id": group, "topic": "orders", "partition": 0, "blocking_topic": topic,
+            "blocking_partition": 0, "start_offset": start_offset}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
     open_transactions = [
@@ -53,6 +66,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
         opened(producer_id=8, start_offset=44, action="KEEP", cause="MARKER_LOST_COMMIT", transactional_id=None,
                timestamps_trusted=False, last_marker_offset=None, evidence_file=None),
         opened(topic="ended", as_of=at(60)),
+        opened(topic="__consumer_offsets", transactional_id="reads"),
         opened(topic="lacking", cause="SKEW", action="UNDETERMINED", lacking="is_proven_late",
                also_lacking=["history_is_whole"],
                wanted_cause="NEVER_ADDED"),
@@ -64,7 +78,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
     resolved = {name: opened()[name] for name in ABORT_CANDIDATES.key} | {
         "status": "RESOLVED", "resolution": "no longer open", "resolved_at": at(80),
     }  # fmt: skip
-    return written(
+    tables = written(
         tmp_path_factory.mktemp("tables"),
         {
             OPEN_TRANSACTIONS.name: open_transactions,
@@ -75,12 +89,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
                 copied("orders", 60),
                 copied("orders"),
                 copied("ended"),
+                copied("__consumer_offsets"),
                 copied("named"),
                 copied("lacking"),
                 copied("damaged"),
             ],
         },
     )
+    groups = [blocked(f"group-{number:02}", "orders", 42) for number in range(12)]
+    groups += [blocked("behind", "orders", 44), blocked("pending", "__consumer_offsets", 42)]
+    put(tables, BLOCKED_GROUPS, groups)
+    return tables
 
 
 @pytest.mark.parametrize("cause", Cause)
@@ -130,6 +149,28 @@ def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_b
     assert "The abort discards 1 record (165 bytes) in 2 batches" in explanation.remedy.says
     assert f"txnlog abort-list --tables {root.text} --cluster c > aborts.sh" in explanation.remedy.steps[0].commands
     assert "blocked at offset 42; 5 offsets, 4 records, 300 bytes are held back" in explanation.held_back
+
+
+@pytest.mark.parametrize(
+    ("topic", "producer_id", "says"),
+    [
+        ("orders", 7, "consumer groups stand there, if they read with read_committed: group-00, group-01, "),
+        ("orders", 7, ", group-09 and 2 more (txnlog groups --blocked)"),
+        (
+            "orders",
+            8,
+            "consumer groups stand there, if they read with read_committed: behind (txnlog groups --blocked)",
+        ),
+        (
+            "__consumer_offsets",
+            7,
+            "commits of these consumer groups are pending in it: pending (txnlog groups --blocked)",
+        ),
+    ],
+)
+def test_a_story_names_the_consumer_groups_that_it_blocks(root: Root, topic: str, producer_id: int, says: str) -> None:
+    [explanation] = explained(root, topic, 0, producer_id).of_transactions
+    assert says in explanation.held_back
 
 
 def test_what_discards_data_says_what_it_rests_on(root: Root) -> None:
