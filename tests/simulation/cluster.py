@@ -102,6 +102,11 @@ class Record:
     said: str
     owner: Transaction | None = None
 
+    @property
+    def is_decision(self) -> bool:
+        """Whether it says how a transaction ends."""
+        return self.state.startswith("prepare")
+
     def words(self, leader: int) -> str:
         """The words of it, written in that leader epoch."""
         places = f"[{','.join(self.owner.partitions)}]" if self.owner else ""

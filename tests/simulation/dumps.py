@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from tests.detection_cases import Case
@@ -18,22 +18,50 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 
 
 @dataclass(frozen=True)
-class Dump:
-    """A dump: until when its copies were taken (true time), where the logs started then, and the words of the copies.
+class Copy:
+    """A broker's copy of a log: until when it was taken (true time), its words, and what it holds."""
 
-    What retention had removed by then is nobody's to lose: no verdict decides it any more. `copied` and `recorded` are
-    what it or a dump before it holds.
+    until: int
+    words: str
+    holds: frozenset[Event | Record]
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A dump: until when logs were copied (true time), its copies by their names, and where the logs started then.
+
+    What retention had removed by then is nobody's to lose: no verdict decides it any more. `recorded` are the records
+    that dumps before it hold.
     """
 
     cluster: Cluster
     name: str
     logs_to: int
-    coordinator_to: int
     is_compacted: bool
     case: Case
-    copied: frozenset[Event]
+    copies: dict[str, Copy]
     recorded: frozenset[Record]
     starts: dict[str, int]
+
+    @property
+    def coordinator_to(self) -> int:
+        """Until when the coordinators were copied."""
+        ends = (copy.until for name, copy in self.copies.items() if name.startswith(TRANSACTION_STATE))
+        return max(ends, default=self.logs_to)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is judged in tables of its own, beside the cluster's."""
+        return self.case.id != f"seed {self.cluster.seed}"
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether it lacks copies that another one of the same moment has."""
+        return self.case.id.endswith("smaller")
+
+    def end(self, place: str) -> int:
+        """Until when a partition was copied."""
+        return max((copy.until for name, copy in self.copies.items() if _log(name) == place), default=self.logs_to)
 
     @property
     def now(self) -> int:
@@ -42,7 +70,7 @@ class Dump:
 
     def open(self, place: str, until: int | None = None) -> dict[int, list[Event]]:
         """The open data of each producer id by the end of the copy, or at another time."""
-        end = self.logs_to if until is None else until
+        end = self.end(place) if until is None else until
         left = self.cluster.logs[place][self.starts[place] :]
         return open_events(event for event in left if event.time < end)
 
@@ -52,7 +80,8 @@ class Dump:
         `removed`: with what retention has removed of it.
         """
         first = start_offset if removed else max(start_offset, self.starts[place])
-        log = [event for event in self.cluster.logs[place][first:] if event.time < self.logs_to]
+        end = self.end(place)
+        log = [event for event in self.cluster.logs[place][first:] if event.time < end]
         own = [event for event in log if event.producer_id == producer_id]
         return list(takewhile(lambda event: event.name == "data", own))
 
@@ -68,9 +97,24 @@ class Dump:
         return owner.fate(self.now)
 
     def _has_trace(self, owner: Transaction) -> bool:
-        markers = (each.owner for each in self.copied if each.name == "commit")
-        decided = (each.owner for each in self.recorded if each.state.startswith("prepare"))
-        return any(each is owner for each in (*markers, *decided))
+        here = {each for copy in self.copies.values() for each in copy.holds} | self.recorded
+        return any(
+            each.owner is owner and (each.name == "commit" if isinstance(each, Event) else each.is_decision)
+            for each in here
+        )
+
+    def smaller(self, left: Container[str]) -> Dump:
+        """The same moment with these copies alone, in tables of its own."""
+        copies = {name: copy for name, copy in self.copies.items() if name in left}
+        logs = {name: copy.words for name, copy in copies.items()}
+        return replace(
+            self.alone("smaller"), copies=copies, case=replace(self.case, id=f"{self.case.id} smaller", logs=logs)
+        )
+
+    def alone(self, called: str = "alone") -> Dump:
+        """The same dump in tables of its own, which have no earlier one."""
+        case = replace(self.case, id=f"{self.case.id} {called}")
+        return replace(self, name=f"{self.name} {called}", case=case, recorded=frozenset())
 
 
 @dataclass
@@ -81,22 +125,17 @@ class Disks:
     rolls: dict[str, set[int]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTITIONS, 0))
     cleaned: dict[tuple[int, int], int] = field(default_factory=dict)
-    copied: set[Event] = field(default_factory=set)
     recorded: set[Record] = field(default_factory=set)
 
     def dump(self, cluster: Cluster, name: str, logs_to: int, coordinator_to: int) -> Dump:
         """A dump of that time."""
-        self.copied = set()
-        logs = {f"{TRANSACTION_STATE}-{n}@2": words for n, words in self._coordinators(cluster, coordinator_to, 2)}
-        seen_to = coordinator_to
+        recorded = frozenset(self.recorded)
+        copies = dict(self._coordinators(cluster, coordinator_to, 2))
         if self._one_in(3):
-            followed_to = logs_to - self.dice.choice([0, 5_000, 30_000])
-            seen_to = max(seen_to, followed_to)
-            followed = self._coordinators(cluster, followed_to, 3)
-            logs |= {f"{TRANSACTION_STATE}-{n}@3": words for n, words in followed}
+            copies |= self._coordinators(cluster, logs_to - self.dice.choice([0, 5_000, 30_000]), 3)
         for place in PARTITIONS:
             if not self._one_in(25):
-                logs |= self._partition(cluster, place, logs_to)
+                copies |= self._partition(cluster, place, logs_to)
         # Each copy takes a moment: what it has is of any time within.
         copied = {
             broker: ((end - self.dice.choice([0, 20_000])) / MINUTE, (end + self.dice.choice([0, 20_000])) / MINUTE)
@@ -104,15 +143,16 @@ class Disks:
         }
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
+        logs = {each: copy.words for each, copy in copies.items()}
         case = Case(
             f"seed {cluster.seed}", None, None, logs=logs, copied=copied, coordinators=stated, modified=modified
         )
-        is_compacted, known = any(self.cleaned.values()), (frozenset(self.copied), frozenset(self.recorded))
-        return Dump(cluster, name, logs_to, seen_to, is_compacted, case, *known, dict(self.starts))
+        is_compacted = any(self.cleaned.values())
+        return Dump(cluster, name, logs_to, is_compacted, case, copies, recorded, dict(self.starts))
 
     def coordinators_alone(self, cluster: Cluster, until: int) -> Case:
         """What `txnlog archive` is given: the coordinators' logs of a time."""
-        logs = {f"{TRANSACTION_STATE}-{n}@2": words for n, words in self._coordinators(cluster, until, 2)}
+        logs = {name: copy.words for name, copy in self._coordinators(cluster, until, 2)}
         times = {"2": (until / MINUTE, until / MINUTE)}
         count, modified = len(cluster.coordinators), until / MINUTE
         return Case(f"seed {cluster.seed}", None, None, logs=logs, copied=times, coordinators=count, modified=modified)
@@ -120,7 +160,7 @@ class Disks:
     def _one_in(self, count: int) -> bool:
         return self.dice.randrange(count) == 0
 
-    def _coordinators(self, cluster: Cluster, until: int, broker: int) -> Iterator[tuple[int, str]]:
+    def _coordinators(self, cluster: Cluster, until: int, broker: int) -> Iterator[tuple[str, Copy]]:
         """The copies of a broker, which has cleaned them for itself."""
         cleans = self._one_in(3)
         for number in range(len(cluster.coordinators)):
@@ -144,48 +184,50 @@ class Disks:
                 words += [f"cleaned_to({cleaned_to})"] if cleaned_to else []
                 # Half of the copies that lack no segment have a listing that says so.
                 words += [f"listed@{until // MINUTE}"] if not vanished and until % 2 == 0 else []
-                yield number, " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
+                line = " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
+                yield f"{TRANSACTION_STATE}-{number}@{broker}", Copy(until, line, frozenset(r for _, r in there))
 
-    def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, str]:
+    def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, Copy]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
         log = cluster.logs[place]
         rolls = self.rolls.setdefault(place, {n for n in range(1, len(log)) if self._one_in(5)})
         here = sum(event.time < until for event in log)
         if self._one_in(6):
             self.starts[place] = max([each for each in rolls if self.starts[place] <= each <= here] or [0])
-        words = self._words(cluster, place, self.starts[place], here, rolls)
+        copy = self._copy(cluster, place, until, self.starts[place], rolls)
         # Listed before it was copied, and nothing has come since.
-        is_listed = here > self.starts[place] and words and self._one_in(2)
+        is_listed = here > self.starts[place] and copy.words and self._one_in(2)
         listed = f" listed@{cluster.clock(place, log[here - 1].time)}" if is_listed else ""
-        found = {f"{place}@1": words + listed}
+        found = {f"{place}@1": replace(copy, words=copy.words + listed)}
         if self._one_in(6):
             # In sync: it has what was written half a minute ago (replica.lag.time.max.ms).
             followed_to = until - self.dice.choice([0, 5_000, 30_000])
-            lag = sum(event.time < followed_to for event in log)
-            found[f"{place}@3"] = self._words(cluster, place, min(self.starts[place], lag), lag, rolls)
-        return {name: words for name, words in found.items() if words}
+            found[f"{place}@3"] = self._copy(cluster, place, followed_to, self.starts[place], rolls)
+        return {name: copy for name, copy in found.items() if copy.words}
 
-    def _words(self, cluster: Cluster, place: str, start: int, end: int, rolls: set[int]) -> str:
+    def _copy(self, cluster: Cluster, place: str, until: int, start: int, rolls: set[int]) -> Copy:
         log = cluster.logs[place]
+        end = sum(event.time < until for event in log)
+        start = min(start, end)
         bases = sorted({start, *(each for each in rolls if start <= each <= end)})
         lost = self.dice.choice(bases) if self._one_in(25) else None
-        segments, snapshots = [], []
+        segments, snapshots, holds = [], [], set[Event]()
         for base, following in zip(bases, [*bases[1:], end], strict=True):
             if base != lost:
                 segments.append(f"segment({base})")
-                self.copied |= set(log[base:following])
+                holds |= set(log[base:following])
                 segments += [
                     log[at].word(at, cluster.leader_epoch(place, log[at].time)) for at in range(base, following)
                 ]
             if base:
                 snapshots += [f"snapshot({base})", *_snapshot(log, base)]
         if not segments:
-            return ""
+            return Copy(until, "", frozenset())
         told = [] if start == 0 else [f"log_start({start})"]
         told.append("no_checkpoint" if self._one_in(10) else f"high_watermark({end})")
         if not self._one_in(5):
             told.append(f"epochs({start}, {max(start, self._last_epoch_from(cluster, place, end))})")
-        return " ".join([*segments, *snapshots, *told])
+        return Copy(until, " ".join([*segments, *snapshots, *told]), frozenset(holds))
 
     def _last_epoch_from(self, cluster: Cluster, place: str, end: int) -> int:
         log = cluster.logs[place][:end]
@@ -195,10 +237,23 @@ class Disks:
 
 @dataclass(frozen=True)
 class Series:
-    """What is read of a cluster, one after the other: dumps, and before each what the archive is given."""
+    """What is read of a cluster, one after the other: dumps, and before each what the archive is given.
+
+    `others` are read at the same time as each dump, in tables of their own: the dump with fewer copies, and without
+    what the dump before it said.
+    """
 
     dumps: list[Dump]
     archived: list[list[Case]]
+    others: list[list[Dump]]
+
+    def judged_with(self, number: int) -> list[Dump]:
+        """The dump of this number, after what is known in part only."""
+        return [*self.others[number], self.dumps[number]]
+
+    def in_order(self) -> list[Dump]:
+        """All that are judged, each before those that are larger or fresher."""
+        return [dump for number in range(len(self.dumps)) for dump in self.judged_with(number)]
 
 
 def dumps_of(seed: int, archives: int = 0) -> Series:
@@ -213,13 +268,30 @@ def dumps_of(seed: int, archives: int = 0) -> Series:
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
-    disks, before, series = Disks(dice), 1, Series([], [])
+    disks, before, series = Disks(dice), 1, Series([], [], [])
     for number, (logs_to, coordinator_to) in enumerate(ends):
         moments = sorted(dice.randint(min(before, coordinator_to), coordinator_to) for _ in range(archives))
         series.archived.append([disks.coordinators_alone(cluster, moment) for moment in moments])
         series.dumps.append(disks.dump(cluster, f"seed {seed} dump {number}", logs_to, coordinator_to))
+        series.others.append(list(_others(series.dumps[-1], random.Random(f"{seed} {number}"))))
         before = coordinator_to
     return series
+
+
+def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
+    """The same dump as it is judged if less is known."""
+    names = list(dump.copies)
+    if dice.random() < 0.4:
+        # Without a broker, a log, or one copy of a log.
+        brokers, logs = sorted({name.partition("@")[2] for name in names}), sorted(map(_log, names))
+        lost = dice.choice([dice.choice(brokers), dice.choice(logs), dice.choice(names)])
+        yield dump.smaller([name for name in names if lost not in (name, _log(name), name.partition("@")[2])])
+    if dump.recorded and dice.random() < 0.5:
+        yield dump.alone()
+
+
+def _log(name: str) -> str:
+    return name.partition("@")[0]
 
 
 def left(records: list[Record], cleaned_to: int, vanished: Container[int] = ()) -> Iterator[tuple[int, Record]]:

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from tests.detection_cases import Case, Sighting, by_cluster, facts
 from tests.quick_spark import QUICK
 from tests.simulation.cluster import MINUTE, PARTITIONS, TIMEOUT_MS, Fate
+from tests.simulation.contradictions import contradictions
 from tests.simulation.dumps import Dump, Series, dumps_of
 from txnlog.config import Thresholds
 from txnlog.detection.pipeline import detect, shown_whole
@@ -77,6 +78,27 @@ class Outcome:
     decided: Counter[tuple[str, str]] = field(default_factory=Counter)
     hangs: Counter[tuple[str, str]] = field(default_factory=Counter)
     by_archive: int = 0
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def add(self, dump: Dump, rows: list[dict[str, Any]]) -> None:
+        """The open transactions of a dump, of which those in tables of their own are not counted."""
+        self.rows[dump.name] = rows
+        for row in rows:
+            for wrong in violations(dump, row):
+                verdict = f"{row['topic']}-{row['partition']} {row['producer_id']} {row['cause']} {row['confidence']}"
+                self.wrong.append(f"{dump.name}: {verdict}: {wrong}")
+            if not dump.is_apart:
+                self._count(dump, row)
+
+    def _count(self, dump: Dump, row: dict[str, Any]) -> None:
+        kind = kind_of(dump, row)
+        if kind is not None:
+            order = "coordinator copied last" if dump.coordinator_to > dump.logs_to else "coordinator copied first"
+            key = (kind, "history compacted" if dump.is_compacted else order)
+            self.hangs[key] += 1
+            is_decided = row["action"] not in (UNDECIDED, WAIT)
+            self.decided[key] += is_decided
+            self.by_archive += is_decided and _names_archive(row)
 
     def shares(self) -> Iterable[str]:
         """A line for each kind of hang and of dump."""
@@ -125,9 +147,12 @@ def judged(spark: SparkSession, seeds: Iterable[int], archives: int = 0) -> Outc
             these = [each for each in series if number < len(each.dumps)]
             for copies in range(archives):
                 tables.archive([each.archived[number][copies] for each in these])
-            rows = tables.judge([each.dumps[number].case for each in these])
+            rows = tables.judge([dump.case for each in these for dump in each.judged_with(number)])
             for each in these:
-                _judge(outcome, each.dumps[number], rows[each.dumps[number].case.id])
+                for dump in each.judged_with(number):
+                    outcome.add(dump, rows[dump.case.id])
+    for each in series:
+        outcome.wrong += contradictions(each.in_order(), outcome.rows)
     return outcome
 
 
@@ -138,29 +163,10 @@ def _new_store(spark: SparkSession, folder: str) -> Store:
     return store
 
 
-def _judge(outcome: Outcome, dump: Dump, rows: list[dict[str, Any]]) -> None:
-    for row in rows:
-        for wrong in violations(dump, row):
-            verdict = f"{row['topic']}-{row['partition']} {row['producer_id']} {row['cause']} {row['confidence']}"
-            outcome.wrong.append(f"{dump.name}: {verdict}: {wrong}")
-        _count(outcome, dump, row)
-
-
 def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
     said = (row["topic_id"], row["action"], row["reason"], row["confidence"])
     return (*place, row["as_of"], row["copy_to"], *said, row["first_batch_leader_epoch"], row["first_batch_crc"])
-
-
-def _count(outcome: Outcome, dump: Dump, row: dict[str, Any]) -> None:
-    kind = kind_of(dump, row)
-    if kind is not None:
-        order = "coordinator copied last" if dump.coordinator_to > dump.logs_to else "coordinator copied first"
-        key = (kind, "history compacted" if dump.is_compacted else order)
-        outcome.hangs[key] += 1
-        is_decided = row["action"] not in (UNDECIDED, WAIT)
-        outcome.decided[key] += is_decided
-        outcome.by_archive += is_decided and _names_archive(row)
 
 
 def _names_archive(row: dict[str, Any]) -> bool:
@@ -177,18 +183,22 @@ def story(spark: SparkSession, seed: int, archives: int) -> str:
 
 
 def _told(tables: Tables, series: Series) -> Iterator[str]:
-    for archived, dump in zip(series.archived, series.dumps, strict=True):
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for number, archived in enumerate(series.archived):
         for case in archived:
             tables.archive([case])
             yield f"archived {dict(case.copied)}"
             yield from _logs(case)
-        yield f"{dump.name}, copied {dict(dump.case.copied)}, {dump.case.coordinators} coordinators"
-        yield from _logs(dump.case)
-        yield from _truth(dump)
-        for row in tables.judge([dump.case])[dump.case.id]:
-            place = f"{row['topic']}-{row['partition']} of {row['producer_id']}"
-            yield f"verdict: {place}: {row['cause']} {row['action']}: {row['reason']}"
-            yield from (f"wrong: {wrong}" for wrong in violations(dump, row))
+        for dump in series.judged_with(number):
+            yield f"{dump.name}, copied {dict(dump.case.copied)}, {dump.case.coordinators} coordinators"
+            yield from _logs(dump.case)
+            yield from _truth(dump)
+            rows[dump.name] = tables.judge([dump.case])[dump.case.id]
+            for row in rows[dump.name]:
+                place = f"{row['topic']}-{row['partition']} of {row['producer_id']}"
+                yield f"verdict: {place}: {row['cause']} {row['action']} {row['confidence']}: {row['reason']}"
+                yield from (f"wrong: {wrong}" for wrong in violations(dump, row))
+    yield from (f"wrong: {wrong}" for wrong in contradictions(series.in_order(), rows))
 
 
 def _logs(case: Case) -> Iterator[str]:

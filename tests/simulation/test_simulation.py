@@ -8,6 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.quick_spark import with_settings
+from tests.simulation.contradictions import contradictions
+from tests.simulation.dumps import dumps_of
 from tests.simulation.judged import Outcome, judged
 
 FIXED = range(1, 151)
@@ -40,3 +42,22 @@ def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]
     print(*fixed_and_fresh[0].shares(), sep="\n")
     for kind, count in DECIDED.items():
         assert sum(decided[each] for each in decided if each[0] == kind) >= count, kind
+
+
+def test_a_dump_that_says_the_opposite_of_a_smaller_one_is_wrong() -> None:
+    dump = next(dump for seed in FIXED for dump in dumps_of(seed).dumps if dump.open("orders-0"))
+    producer_id, events = next(iter(dump.open("orders-0").items()))
+    offset = dump.cluster.logs["orders-0"].index(events[0])
+    of = {"topic": "orders", "partition": 0, "producer_id": producer_id, "start_offset": offset, "last_batch_offset": 9}
+    abort, keep, unknown = (
+        of | {"action": action, "cause": "said so", "confidence": confidence}
+        for action, confidence in (("ABORT", "MEDIUM"), ("KEEP", "MEDIUM"), ("UNDETERMINED", "LOW"))
+    )
+    both = [dump, dump.alone()]
+    wrong = [
+        len(list(contradictions(both, {both[0].name: [first], both[1].name: [then]})))
+        for first, then in ((abort, keep), (keep, abort), (abort, unknown), (abort, abort))
+    ]
+    assert wrong == [1, 0, 0, 0]
+    sure = keep | {"confidence": "HIGH"}
+    assert list(contradictions(both, {both[0].name: [sure], both[1].name: [abort]}))
