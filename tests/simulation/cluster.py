@@ -2,7 +2,7 @@
 
 It follows the protocol (KIP-98, KIP-360, KIP-664, KIP-890, KIP-939), not the detection. Ids write transactions into
 partitions; their coordinator writes a record for each step and then the markers. What goes wrong in real clusters goes
-wrong here: markers are lost, come late or twice; a commit request comes late and commits the next transaction of its
+wrong here: markers are lost, come late or twice; a request to end a transaction comes late and ends the next one of its
 producer when that is half written; data comes after the end of its transaction, without being added to
 one, or from a fenced producer; transactions stay Ongoing or in Prepare*; an administrator aborts; epochs run out, ids
 expire, logs lose their end in an unclean election, topics are made anew. Each broker and each producer has a clock of
@@ -11,15 +11,13 @@ its own. Times are ms of true time since the start; what a clock says is written
 
 from __future__ import annotations
 
-import enum
 import random
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tests.coordinator_writer import coordinator_partition
+from tests.simulation.events import MINUTE, Event, Id, Record, Transaction, UncleanElection, minutes, open_events
 
 PARTITIONS = ("orders-0", "payments-0", "refunds-0")
-MINUTE = 60_000
 TIMEOUT_MS = 1 * MINUTE
 EXPIRATION_MS = 300 * MINUTE
 # A request that was sent again arrives a second time within this time.
@@ -36,105 +34,6 @@ MAY_FOLLOW = {
     "complete": ("prepare",),
     "tombstone": ("empty", "complete"),
 }
-
-
-class Fate(enum.Enum):
-    """What became of the data, as far as any application was told."""
-
-    COMMITTED = "committed"
-    ABORTED = "aborted"
-    ORPHAN = "of no transaction that could end it"
-    UNDECIDED = "of a transaction that is not decided"
-
-
-@dataclass(eq=False)
-class Transaction:
-    """One transaction of an id: which partitions it added, how it was decided and when (true time)."""
-
-    transactional_id: str
-    producer_id: int
-    partitions: tuple[str, ...]
-    start: int
-    decided: int | None = None
-    commits: bool = False
-    forgotten_at: int | None = None
-
-    def is_forgotten(self, now: int) -> bool:
-        """Whether its coordinator had lost its records by then."""
-        return self.forgotten_at is not None and self.forgotten_at <= now
-
-    def fate(self, now: int) -> Fate:
-        """What became of its data by then."""
-        if self.is_forgotten(now) and self.decided is None:
-            return Fate.ORPHAN
-        if self.decided is None or self.decided > now:
-            return Fate.UNDECIDED
-        return Fate.COMMITTED if self.commits else Fate.ABORTED
-
-
-@dataclass(eq=False)
-class Event:
-    """A batch or marker in a partition; `said` is what its clock says, `owner` None for data of no transaction."""
-
-    time: int
-    name: str
-    producer_id: int
-    epoch: int
-    said: str
-    owner: Transaction | None = None
-    others: str = ""
-
-    def word(self, offset: int, leader: int) -> str:
-        """The word at an offset."""
-        given = f"of={self.producer_id}, epoch={self.epoch}, leader={leader}{self.others}"
-        return f"{self.name}({offset}, {given})@{self.said}"
-
-
-@dataclass(eq=False)
-class Record:
-    """A record of a coordinator: when it was appended, whose it is, and what it says."""
-
-    time: int
-    transactional_id: str
-    state: str
-    of: str
-    others: str
-    said: str
-    owner: Transaction | None = None
-
-    @property
-    def is_decision(self) -> bool:
-        """Whether it says how a transaction ends."""
-        return self.state.startswith("prepare")
-
-    def words(self, leader: int) -> str:
-        """The words of it, written in that leader epoch."""
-        places = f"[{','.join(self.owner.partitions)}]" if self.owner else ""
-        return f"{self.of} {self.state}(coordinator={leader}{self.others})@{self.said}{places}"
-
-
-@dataclass
-class UncleanElection:
-    """A coordinator's new leader lacks what was written from an offset on."""
-
-    time: int
-    first_lost: int
-    lost: list[Record]
-
-
-@dataclass
-class Id:
-    """A transactional id and its producer: how far its clock is off, whether it writes event time instead."""
-
-    name: str
-    producer_id: int
-    version: int
-    epoch: int = 0
-    clock: int = 0
-    writes_event_time: bool = False
-    two_phase: bool = False
-    # The epoch of its last commit, and when that was complete.
-    committed: tuple[int, int] | None = None
 
 
 @dataclass
@@ -222,6 +121,11 @@ class Cluster:
         who.producer_id, who.epoch = producer_id, epoch
         self._record(now, who, "empty")
 
+    def _start_anew(self, now: int, who: Id) -> None:
+        """InitProducerId of an id that is in use, with another producer id if the epochs of this one are used up."""
+        is_exhausted = who.epoch >= LAST_EPOCH
+        self._init(now, who, *((self._new_producer_id(), 0) if is_exhausted else (who.producer_id, who.epoch + 1)))
+
     def _mishaps(self, who: Id, now: int) -> int:
         """What producers do outside of transactions: late writes and writes to what was never added."""
         if self.chance(0.12) and who.version < 2:
@@ -229,34 +133,40 @@ class Cluster:
             self._data(later, who, self.dice.choice(PARTITIONS), None)
         if self.chance(0.08) or who.epoch >= LAST_EPOCH:
             fenced = replace(who)
-            exhausted = who.epoch >= LAST_EPOCH
-            self._init(
-                now + 30, who, *((self._new_producer_id(), 0) if exhausted else (who.producer_id, who.epoch + 1))
-            )
+            self._start_anew(now + 30, who)
             if self.chance(0.6):
                 self._data(now + self.dice.choice([40, 20_000, 5 * MINUTE]), fenced, self.dice.choice(PARTITIONS), None)
             return now + 31
         return now
 
     def _transaction(self, who: Id, now: int) -> int | None:
-        """One transaction; when it was complete, None if its coordinator never gets there."""
+        """One transaction; when its client is done with it, None if its coordinator never gets there."""
         chosen = tuple(sorted(self.dice.sample(PARTITIONS, self.dice.randint(1, len(PARTITIONS)))))
-        owner = Transaction(who.name, who.producer_id, chosen, now)
+        owner = self._begin(who, now, chosen)
+        now += self.dice.choice([20, 100, 2_000, 30_000, 200 * MINUTE if who.two_phase else 50_000])
+        late = self._late_request(who, now)
+        ended = self._decide(who, owner, now, late)
+        return ended if late is None or ended is None else self._second_half(who, owner, ended)
+
+    def _begin(self, who: Id, now: int, places: tuple[str, ...]) -> Transaction:
+        owner = Transaction(who.name, who.producer_id, places, now)
         self.transactions.append(owner)
-        began = self.clock("coordinator", now)
-        self._record(now, who, "ongoing", f"began={began}", owner)
-        for place in chosen:
+        self._record(now, who, "ongoing", f"began={self.clock('coordinator', now)}", owner)
+        for place in places:
             for _ in range(self.dice.randint(1, 2)):
                 self._data(now + self.dice.randint(1, 15), who, place, owner)
-        now += self.dice.choice([20, 100, 2_000, 30_000, 200 * MINUTE if who.two_phase else 50_000])
-        if self.chance(0.06):
+        return owner
+
+    def _decide(self, who: Id, owner: Transaction, now: int, late: bool | None = None) -> int | None:
+        """Commit or abort it, by a request that came `late` or by its client's own, which may never come."""
+        if late is None and self.chance(0.06):
             return None
-        times_out = self.chance(0.08) and not who.two_phase
-        owner.commits = not times_out and self.chance(0.8)
+        times_out = late is None and self.chance(0.08) and not who.two_phase
+        owner.commits = not times_out and (self.chance(0.8) if late is None else late)
         owner.decided = now = owner.start + TIMEOUT_MS + 10 if times_out else now
         # Version 2 ends each transaction at the next epoch, and fencing does so in any version.
         writer = replace(who, epoch=who.epoch + 1) if who.version == 2 or times_out else who
-        kind = "commit" if owner.commits else "abort"
+        kind, began = "commit" if owner.commits else "abort", self.clock("coordinator", owner.start)
         following = self._new_producer_id() if writer.version == 2 and writer.epoch > LAST_EPOCH else None
         told = f"began={began}" + (f", next={following}" if following else "")
         self._record(now, writer, f"prepare_{kind}", told, owner)
@@ -270,22 +180,45 @@ class Cluster:
             who.producer_id, who.epoch = following, 0
         # A Complete* record carries the time of its preparation, its batch the time at which it was appended.
         self._record(now, who, f"complete_{kind}", told, appended=ended)
-        return self._cut_in_two(who, owner, ended) if owner.commits else ended
+        if not times_out:
+            who.requests[owner.commits] = (who.epoch, ended)
+        return ended
 
-    def _cut_in_two(self, who: Id, first: Transaction, now: int) -> int:
-        """A late request to commit the transaction before may have committed this one, half written (KIP-890).
+    def _late_request(self, who: Id, now: int) -> bool | None:
+        """Whether an earlier request to commit (True) or to abort (False) comes only now and ends the next transaction.
 
-        Its client knows nothing of that. It writes on, and to its own request to commit the coordinator says that all
-        is done, without a record. In version 2 such a request has an epoch that has ended.
+        Its client had no answer and sent it again (KIP-890). In version 2 such a request has an epoch that has ended.
         """
-        sent, who.committed = who.committed, (who.epoch, now)
-        if who.version == 2 or not sent or sent[0] != who.epoch or now - sent[1] > LATE_REQUEST_MS or self.chance(0.8):
-            return now
-        told = now + self.dice.choice([50, 2_000, 40_000])
-        rest = Transaction(who.name, who.producer_id, first.partitions, now, told, commits=True)
+        for commits, (epoch, ended) in who.requests.items():
+            is_taken = who.version < 2 and epoch == who.epoch and now - ended <= LATE_REQUEST_MS
+            if is_taken and self.chance(0.2 if commits else 0.5):
+                return commits
+        return None
+
+    def _second_half(self, who: Id, first: Transaction, now: int) -> int | None:
+        """What a client does whose transaction a late request has ended, half written; when it is done with it.
+
+        It knows nothing of that and writes on. If it adds another partition, that begins one more transaction, which
+        lists that partition alone, and its own request ends it. Else its request finds the state that is asked for
+        and is granted without a record, or it is refused.
+        """
+        writer, rest = replace(who), None
+        others = [place for place in PARTITIONS if place not in first.partitions]
+        if others and self.chance(0.6):
+            rest = self._begin(who, now + self.dice.randint(1, 50), (self.dice.choice(others),))
+            ended = self._decide(who, rest, rest.start + self.dice.choice([50, 2_000, 40_000]))
+            told = rest.decided or rest.start + 40_000
+        else:
+            told, commits = now + self.dice.choice([50, 2_000, 40_000]), self.chance(0.8)
+            ended = told + 1
+            if commits != first.commits:
+                self._start_anew(told + 1, who)
+                ended += 1
+            elif commits:
+                rest = Transaction(who.name, who.producer_id, first.partitions, now, told, commits)
         for place in self.dice.sample(first.partitions, self.dice.randint(1, len(first.partitions))):
-            self._data(self.dice.randint(now + 1, told - 1), who, place, rest)
-        return told + 1
+            self._data(self.dice.randint(now + 1, told - 1), writer, place, rest)
+        return ended
 
     def _end(self, who: Id, owner: Transaction, now: int) -> int | None:
         """Write the markers; when all were acknowledged. A leader that is not known loses its marker."""
@@ -381,19 +314,3 @@ class Cluster:
     def _sort(self) -> None:
         for log in (*self.logs.values(), *self.coordinators):
             log.sort(key=lambda each: each.time)
-
-
-def open_events(events: Iterable[Event]) -> dict[int, list[Event]]:
-    """The data after the last marker of each producer id."""
-    found: dict[int, list[Event]] = {}
-    for event in events:
-        if event.name == "data":
-            found.setdefault(event.producer_id, []).append(event)
-        else:
-            found.pop(event.producer_id, None)
-    return found
-
-
-def minutes(time: int) -> str:
-    """Ms as `minutes:seconds` of the words."""
-    return f"{time // MINUTE}:{time % MINUTE // 1000:02}.{time % 1000:03}"

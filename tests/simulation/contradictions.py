@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from tests.simulation.cluster import Event, Fate
 from tests.simulation.dumps import Dump
+from tests.simulation.events import Event, Fate
 
 Row = dict[str, Any]
 # The data of a verdict: first and last offset, and which batches these are.

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from tests.detection_cases import Case
-from tests.simulation.cluster import MINUTE, PARTITIONS, Cluster, Event, Fate, Record, Transaction, open_events
+from tests.simulation.cluster import PARTITIONS, Cluster
+from tests.simulation.events import MINUTE, Event, Fate, Record, Transaction, open_events
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 

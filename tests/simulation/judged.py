@@ -19,9 +19,10 @@ from pyspark.sql import SparkSession
 
 from tests.detection_cases import Case, Sighting, by_cluster, facts
 from tests.quick_spark import QUICK
-from tests.simulation.cluster import MINUTE, PARTITIONS, TIMEOUT_MS, Fate
+from tests.simulation.cluster import PARTITIONS, TIMEOUT_MS
 from tests.simulation.contradictions import contradictions
 from tests.simulation.dumps import Dump, Series, dumps_of
+from tests.simulation.events import MINUTE, Fate
 from txnlog.config import Thresholds
 from txnlog.detection.pipeline import detect, shown_whole
 from txnlog.job.kept_records import keep_records

@@ -42,6 +42,15 @@ def _cuts_in_two(end: str, version: str, previous: str) -> str:
     )
 
 
+def _is_followed(end: str) -> str:
+    """Whether the data was written after a later transaction than `end` had ended there, by brokers' clocks."""
+    return (
+        f"coalesce(listing.prepared.offset > {end}.offset AND marker_came"
+        " AND (started_after > listing.prepared.timestamp"
+        f" OR last_end.max_timestamp > {end}.ended_timestamp + clock_skew_ms), false)"
+    )
+
+
 def _may_own_unlisted(which: str) -> str:
     """Whether the data may be of one of the commits that may lack partitions, which does not list its own."""
     return (
@@ -155,10 +164,10 @@ CONDITIONS: dict[str, str] = {
     # after the marker from a late write. The late request was first sent before the end of an earlier transaction of
     # the same epoch; what it cut in two its producer wrote in no more time than a transaction may take.
     "follows_late_commit": f"{_cuts_in_two('committed', 'committed.client_transaction_version', 'previous_ended')}"
-    " AND NOT coalesce(marker_came AND listing.prepared.offset > committed.offset, false)",
+    f" AND NOT {_is_followed('committed')}",
     "follows_late_abort": "exists(aborts, each -> each.goes_on"
     f" AND {_cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
-    " AND NOT coalesce(marker_came AND listing.prepared.offset > each.offset, false))",
+    f" AND NOT {_is_followed('each')})",
     # What came before the end of its epoch that it follows is there, too.
     "reaches_before_end": "NOT coalesce(last_end.producer_epoch"
     " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch, committed IS NOT NULL)"

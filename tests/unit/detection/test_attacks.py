@@ -29,6 +29,8 @@ EARLIER = "ongoing@19[orders-0] prepare_commit@19:30 complete@19:30"
 HALF = "ongoing@20[orders-0] prepare_commit@20:05 complete@20:05"
 TWICE = "ongoing@99[orders-0] prepare_commit@101 complete@101 ongoing@101:10[orders-0] prepare_commit@101:20 complete@101:20"
 OUT_OF_TWO = "data(0)@100 commit(1)@101 data(2)@101:10 commit(3)@101:20"
+# A transaction that is aborted in between.
+NEXT = "ongoing@{0}[orders-0] prepare_abort@{1} complete@{1}"
 # The same with an abort that came late: the client commits what it has begun since.
 ABORTED_TWICE = TWICE.replace("commit", "abort")
 GOES_ON = "ongoing@101:30[offsets-0] prepare_commit@103 complete@103"
@@ -494,6 +496,11 @@ CASES = [
            f"empty@5 {EARLIER} {HALF} ongoing@950[orders-0]", "STUCK_ONGOING FENCE"),
     attack(29, "the next one there was aborted", f"{CUT} abort(6)@70 data(7)@71 abort(8, of=8)@80",
            f"empty@5 {EARLIER} {HALF} ongoing@69[orders-0] prepare_abort@70 complete@70", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "the next one there was aborted within the clock skew, and its marker is lost", CUT,
+           f"empty@5 {EARLIER} {HALF} {NEXT.format('20:07', '20:08')}", "SKEW UNDETERMINED"),
+    attack(29, "a broker dates it after the end of the next one there, whose marker is lost", CUT.replace(
+           "data(4)@20:06", "abort(4, of=8)@31 data(5)@32").replace("abort(5, of=8)", "abort(6, of=8)"),
+           f"empty@5 {EARLIER} {HALF} {NEXT.format('30', '30:10')}", "LATE_WRITE_AFTER_END ABORT"),
     attack(29, "in version 2 the request that comes late has an epoch that has ended", "data(0)@19 commit(1, epoch=1)@19:30"
            " data(2, epoch=1)@20 commit(3, epoch=2)@20:05 data(4, epoch=2)@20:06 abort(5, of=8)@60",
            "id(app, version=2) empty@5 ongoing@19[orders-0] prepare_commit(epoch=1)@19:30 complete(epoch=1)@19:30"
@@ -514,6 +521,12 @@ CASES = [
            f"empty@50 {ABORTED_TWICE} {GOES_ON}", "SKEW UNDETERMINED"),
     attack(29, "a late abort, and another transaction is stuck", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
            " data(5)@104:10 abort(6, of=9)@900", f"empty@50 {ABORTED_TWICE} {GOES_ON} ongoing@104[orders-0]", "SKEW UNDETERMINED"),
+    attack(29, "a late abort, and the next one there was aborted within the clock skew", f"{OUT_OF_TWO.replace('commit', 'abort')}"
+           " data(4)@101:22 abort(5, of=9)@900", f"empty@50 {ABORTED_TWICE} ongoing@101:21[offsets-0] prepare_commit@101:22"
+           f" complete@101:22 {NEXT.format('101:23', '101:24')}", "SKEW UNDETERMINED"),
+    attack(29, "a late abort, and the next one there is stuck in its end", f"{OUT_OF_TWO.replace('commit', 'abort')}"
+           " data(4)@101:22 data(5)@101:23 abort(6, of=9)@900", f"empty@50 {ABORTED_TWICE} ongoing@101:21[offsets-0]"
+           " prepare_commit@101:22 complete@101:22 ongoing@101:23[orders-0] prepare_abort@101:24", "SKEW UNDETERMINED"),
     attack(29, "after a late abort nothing more began", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
            " abort(5, of=9)@900", f"empty@50 {ABORTED_TWICE}", "LATE_WRITE_AFTER_END ABORT"),
     attack(29, "after a late abort what began was aborted, too", f"{OUT_OF_TWO.replace('commit', 'abort')} data(4)@101:40"
