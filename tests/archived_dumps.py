@@ -76,11 +76,16 @@ class Coordinator:
 
 
 def history() -> Coordinator:
-    """Two ids whose transactions are of minutes 10 and 12, and another one that is busy all the time."""
+    """Two ids whose transactions are of minutes 10 and 14, and another one that is busy all the time.
+
+    The one that never added its partition had another one before, with the same coordinator.
+    """
     log = Coordinator()
     for name, producer_id in (("busy", BUSY), ("lost", LOST), ("never", NEVER)):
         log.add(0, name, producer_id, "Empty", None)
     for minute in range(1, 60):
+        if minute == 3:
+            log.transaction(3, "never", NEVER, PLACES[1])
         if minute == 10:
             log.transaction(10, "lost", LOST, PLACES[0])
         if minute == 14:

@@ -40,7 +40,7 @@ LOG_DIRS = (
 SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
     "bytes bigint, seen_at bigint, seen_until bigint, topic_id string, action string, reason string, "
-    "confidence string, first_batch_leader_epoch int, first_batch_crc bigint"
+    "confidence string, first_batch_leader_epoch int, first_batch_crc bigint, last_timestamp bigint"
 )
 Sighting = tuple[Any, ...]
 # A file of a log directory that its broker wrote at its first start.
@@ -150,6 +150,7 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
                     confidence,
                     1,
                     case.seen_crc,
+                    _last_timestamp(rows, case.id),
                 )
             )
     frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
@@ -163,6 +164,15 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
         sightings=spark.createDataFrame(sightings, SIGHTINGS),
     )
+
+
+def _last_timestamp(rows: Rows, cluster: str) -> int | None:
+    """What the producer of a case says of its last batch: an earlier dump showed the same one."""
+    wanted = (cluster, "orders", 7, False)
+    names = "cluster", "topic", "producer_id", "is_control"
+    own = [batch for batch in rows.batches if tuple(batch[name] for name in names) == wanted]
+    told = max(own, key=lambda batch: batch["base_offset"])["max_timestamp"] if own else -1
+    return None if told < 0 else told
 
 
 def _of_wanted(batches: DataFrame, wanted: Collection[Mapping[str, Any]]) -> DataFrame:

@@ -50,7 +50,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_the_shop_has_each_transaction_that_its_coordinators_ended(tables: Path) -> None:
-    """kafka-dump-log has 637 partitions in PrepareCommit records, 30 in PrepareAbort: one marker of a payment was lost."""
+    """kafka-dump-log lists 637 partitions in PrepareCommit records, 30 in PrepareAbort. A payment's marker is lost."""
     found = Counter(
         (row["outcome"], row["recorded_outcome"], row["matched_by"])
         for row in listed(tables)

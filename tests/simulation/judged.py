@@ -167,7 +167,8 @@ def _new_store(spark: SparkSession, folder: str) -> Store:
 def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
     said = (row["topic_id"], row["action"], row["reason"], row["confidence"])
-    return (*place, row["as_of"], row["copy_to"], *said, row["first_batch_leader_epoch"], row["first_batch_crc"])
+    batches = (row["first_batch_leader_epoch"], row["first_batch_crc"], row["last_timestamp"])
+    return (*place, row["as_of"], row["copy_to"], *said, *batches)
 
 
 def _names_archive(row: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from txnlog.keys import COPY, LOG_DIR, PARTITION
 
 # What is compared with an earlier dump's transaction; there each name begins with `seen_`.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
-SEEN = ("batches", "bytes", "topic_id", "action", *FIRST_BATCH)
+SEEN = ("batches", "bytes", "last_timestamp", "topic_id", "action", *FIRST_BATCH)
 
 
 def with_bounds(
@@ -112,10 +112,11 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add what other dumps, earlier and later ones, showed of the same transaction.
 
-    `seen_until` (ms): the end of the first copy that showed it with the same batches. `kept_by` and `kept_with`: reason
-    and confidence of the latest dump that proved it committed (KEEP), of the same topic id and first batch as far as
-    both are known. A KEEP stays until it is disproved: it holds in older dumps, too. Of batches that joined it since it
-    says nothing certain: `kept_with` is MEDIUM then.
+    `seen_until` (ms): the end of the first copy that showed it with the same batches; null where its first one is gone.
+    `kept_by` and `kept_with`: reason and confidence of the latest dump that proved it committed (KEEP), of the same
+    topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
+    Of batches that joined it since, and of what is left without the first, it says nothing certain: `kept_with` is
+    MEDIUM then.
     """
     if sightings is None:
         return transactions.selectExpr(
@@ -126,13 +127,16 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         )
     # After an unclean election another transaction may start at the same offset, and be as long.
     is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
-    is_same = "batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of" + "".join(
-        f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
+    # Of one below the log start other batches may be left by now, as many of the same size.
+    has_first = "first_batch_crc IS NOT NULL AND start_offset >= log_start_offset"
+    is_same = f"batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of AND {has_first}" + "".join(
+        f" AND {name} <=> seen_{name}" for name in ("last_timestamp", *FIRST_BATCH)
     )
     # Not by this dump itself, when it is judged once more.
     is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
-    has_grown = "batches > seen_batches OR bytes > seen_bytes"
-    now = transactions.selectExpr(*KEY, "start_offset", "batches", "bytes", "topic_id", "as_of", *FIRST_BATCH)
+    is_other = "batches > seen_batches OR bytes > seen_bytes OR start_offset < log_start_offset"
+    names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset"
+    now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(
         *(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence"),
         *(f"{name} AS seen_{name}" for name in SEEN),
@@ -142,7 +146,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(if({has_grown}, 'MEDIUM', confidence), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
+        f"max_by(if({is_other}, 'MEDIUM', confidence), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

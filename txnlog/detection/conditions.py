@@ -7,61 +7,9 @@ from pyspark.sql import DataFrame
 from txnlog.config import Thresholds
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
+from txnlog.detection.possible_writers import NO_LATER, cuts_in_two, is_followed, may_be_of, may_own_unlisted
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
-
-# Which epochs an end at `{}` can be of, by the data's epochs: before version 2 that of the data, with it the next one.
-_NO_LATER = "if(coalesce({}.client_transaction_version, 2) < 2, 0, 1)"
-_NO_EARLIER = "if(coalesce({}.client_transaction_version, 0) < 2, 0, 1)"
-
-
-def _may_be_of(abort: str) -> str:
-    """Whether the data may be of an aborted transaction that listed the partition, by epochs and brokers' times."""
-    # An abort by the coordinator ends at the epoch after the data's. Of data below the log start the first epoch is not
-    # known.
-    lowest = f"coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format(abort)}"
-    is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 1)"
-    came = (
-        f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort"
-        f" AND last_end.producer_epoch >= {abort}.epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT', false)"
-    )
-    return (
-        f"({is_its_epoch} AND NOT {came}"
-        f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
-        f" AND NOT coalesce(bounded_by + clock_skew_ms < {abort}.start_timestamp, false))"
-    )
-
-
-def _cuts_in_two(end: str, version: str, previous: str) -> str:
-    """Whether a request that came late may have ended the transaction, while its producer was still writing it."""
-    return (
-        f"(coalesce({version}, 0) < 2"
-        f" AND {end}.epoch BETWEEN coalesce(first_producer_epoch, {end}.epoch) AND producer_epoch"
-        f" AND {end}.timestamp - {end}.{previous} <= padding_ms"
-        f" AND NOT coalesce(started_after > {end}.timestamp + late_after_ms, false) AND NOT is_of_current)"
-    )
-
-
-def _is_followed(end: str) -> str:
-    """Whether the data was written after a later transaction than `end` had ended there, by brokers' clocks."""
-    return (
-        f"coalesce(listing.prepared.offset > {end}.offset AND marker_came"
-        " AND (started_after > listing.prepared.timestamp"
-        f" OR last_end.max_timestamp > {end}.ended_timestamp + clock_skew_ms), false)"
-    )
-
-
-def _may_own_unlisted(which: str) -> str:
-    """Whether the data may be of one of the commits that may lack partitions, which does not list its own."""
-    return (
-        f"exists(moved_commits, each -> {which} AND NOT exists(each.topic_partitions,"
-        " listed -> listed.topic = topic AND listed.partition = partition)"
-        f" AND each.epoch BETWEEN coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format('each')}"
-        f" AND producer_epoch + {_NO_LATER.format('each')}"
-        " AND NOT coalesce(started_after > each.timestamp, false)"
-        " AND NOT coalesce(bounded_by + clock_skew_ms < each.since, false))"
-    )
-
 
 # Conditions with a name. Each may use those before it. Null counts as false, so each is worded such that false is
 # what is not known to be so.
@@ -141,7 +89,7 @@ CONDITIONS: dict[str, str] = {
     # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
     # committed, whatever became of the last.
     "precedes_commit": "bounded_by + clock_skew_ms < committed.start_timestamp"
-    f" OR producer_epoch < committed.epoch - {_NO_LATER.format('committed')}",
+    f" OR producer_epoch < committed.epoch - {NO_LATER.format('committed')}",
     "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone AND NOT precedes_commit"
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
@@ -153,7 +101,7 @@ CONDITIONS: dict[str, str] = {
     " OR bounded_by + clock_skew_ms < committed.timestamp)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
     # one whose marker is here; or if the current one can have written it.
-    "may_be_of_another": f"exists(aborts, each -> {_may_be_of('each')})"
+    "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
     " OR (last_end.producer_epoch = producer_epoch AND coalesce(listing.client_transaction_version, 0) < 2"
     " AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
     " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
@@ -163,23 +111,24 @@ CONDITIONS: dict[str, str] = {
     # after an abort it commits if the producer has added another partition since. So nothing tells what was written
     # after the marker from a late write. The late request was first sent before the end of an earlier transaction of
     # the same epoch; what it cut in two its producer wrote in no more time than a transaction may take.
-    "follows_late_commit": f"{_cuts_in_two('committed', 'committed.client_transaction_version', 'previous_ended')}"
-    f" AND NOT {_is_followed('committed')}",
+    "follows_late_commit": f"{cuts_in_two('committed', 'committed.client_transaction_version', 'previous_ended')}"
+    f" AND NOT {is_followed('committed')}",
     "follows_late_abort": "exists(aborts, each -> each.goes_on"
-    f" AND {_cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
-    f" AND NOT {_is_followed('each')})",
-    # What came before the end of its epoch that it follows is there, too.
+    f" AND {cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
+    f" AND NOT {is_followed('each')})",
+    # What came before the end of its epoch that it follows is there, too; that end's marker may be gone from the log.
     "reaches_before_end": "NOT coalesce(last_end.producer_epoch"
-    " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch, committed IS NOT NULL)"
+    " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch,"
+    " committed IS NOT NULL OR log_start_offset > 0 OR marker_may_be_cleaned)"
     " OR whole_from < greatest(least(last_end.max_timestamp, committed.timestamp), started_after - late_after_ms)"
     " - padding_ms",
     # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator.
     # Whether that changed may lie before all that is left of the id's records; but not if what is whole begins with the
     # same coordinator, and so long before the data that it was not listed earlier.
-    "may_be_unlisted": _may_own_unlisted("each.has_moved"),
-    "may_be_unlisted_before": _may_own_unlisted(
+    "may_be_unlisted": may_own_unlisted("each.has_moved"),
+    "may_be_unlisted_before": may_own_unlisted(
         "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
-        " AND whole_from < started_after - padding_ms, false)"
+        " AND whole_from < started_after - late_after_ms, false)"
     ),
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.

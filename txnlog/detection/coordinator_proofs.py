@@ -110,15 +110,15 @@ NO_COMMIT = Proof(
     "No known committed transaction can have written the data. Of the last one that listed the partition the marker is"
     " here, or the data is later by a broker's clock or by its producer epoch. Before transaction version 2 the last"
     " one did not end within the padding after another one of its producer epoch, as by a request that arrived late."
-    " None that may have written the data was committed after its coordinator had changed. If records are missing, no"
-    " COMMIT marker in another partition closed data of the same epoch, either.",
+    " None that may have written the data was or can be committed after its coordinator had changed. If records are"
+    " missing, no COMMIT marker in another partition closed data of the same epoch, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
     Cause.SKEW,
     "CASE WHEN committed IS NOT NULL AND NOT commit_came OR is_witnessed"
     " THEN 'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'"
-    " WHEN may_be_unlisted THEN 'a transaction of this producer id was committed after its coordinator had changed: if"
-    " that was elected unclean, the record that listed this partition may be lost'"
+    " WHEN may_be_unlisted THEN 'a transaction of this producer id was or can be committed after its coordinator had"
+    " changed: if that was elected unclean, the record that listed this partition may be lost'"
     " ELSE concat('the ', if(follows_late_commit, concat('commit at ', iso_committed), 'last abort there'), ' came soon"
     " after the end of an earlier transaction of its epoch. If a delayed request of that one ended it, this data is its"
     " second half, and the application may have been told that it is committed (KIP-890): ask the application') END",

@@ -20,7 +20,7 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     `transaction` numbers the transactions of an id; `ended_timestamp` is when the next record was written, the one
     that says a Prepare* record's markers are all written; `is_current` marks the highest offset. `previous_ended` and
     `previous_aborted` are when the last one before it, and the last one that was aborted, of the same producer epoch
-    had ended; `goes_on`: whether its producer began another one, of which no abort is known.
+    had ended; `goes_on`: whether one of the same producer epoch was committed later, or is not decided.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     return (
@@ -43,9 +43,8 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             " AS previous_ended",
             f"last_value(if(state RLIKE '^(Prepare|Complete)Abort', {WRITTEN}, NULL), true) OVER {_EARLIER}"
             " AS previous_aborted",
-            f"count_if(state = 'Ongoing') OVER ({_OF_EPOCH} {_FOLLOWING}) > 0 AND NOT coalesce(first_value("
-            f"if(state LIKE 'Prepare%', state, NULL), true) OVER ({_IN_TURN} {_FOLLOWING}) = 'PrepareAbort', false)"
-            " AS goes_on",
+            f"count_if(state RLIKE 'Commit$') OVER ({_OF_EPOCH} {_FOLLOWING}) > 0"
+            f" OR coalesce(last_value(state) OVER ({_OF_EPOCH} {_FOLLOWING}) = 'Ongoing', false) AS goes_on",
         )
     )
 
@@ -70,22 +69,28 @@ def births(history: DataFrame) -> DataFrame:
     return first.where("is_birth").drop("is_birth")
 
 
+# With version 2 the record that ends a transaction is of the next epoch (KIP-890).
+_ENDS_LATER = "if(state = 'Ongoing' AND coalesce(client_transaction_version, 0) >= 2, 1, 0)"
+
+
 def moved_commits(history: DataFrame) -> DataFrame:
     """One row per (transactional id, producer id): its `moved_commits`, which may lack partitions.
 
-    An unclean election may have lost a record that listed a partition. The new coordinator commits the others.
+    An unclean election may have lost a record that listed a partition. The new coordinator commits the others, or may
+    do so yet: one that is not decided counts, too, its `timestamp` null.
     `has_moved`: its coordinator changed before or in it; else nothing before it is left of the id, and it may have.
     `since` (ms): no lost record is older; null where nothing says so. `coordinator_epoch` is that of its first record
     if that began it.
     """
     commit = (
-        "struct(offset, producer_epoch AS epoch, last_update_timestamp AS timestamp, client_transaction_version,"
-        " topic_partitions)"
+        f"struct(offset, producer_epoch + {_ENDS_LATER} AS epoch, client_transaction_version, topic_partitions,"
+        " if(state = 'Ongoing', NULL, last_update_timestamp) AS timestamp)"
     )
+    is_commit = "state = 'PrepareCommit' OR (state = 'Ongoing' AND is_current)"
     transactions = summed(
         history.where(IS_UNDER_WAY),
         (*ID, "producer_id", "transaction"),
-        f"max_by({commit}, offset) FILTER (WHERE state = 'PrepareCommit') AS commit",
+        f"max_by({commit}, offset) FILTER (WHERE {is_commit}) AS commit",
         "min_by(struct(state, coordinator_epoch, before, start_timestamp), offset) AS first",
         "min(coordinator_epoch) < max(coordinator_epoch) AS moves",
     ).where("commit IS NOT NULL")

@@ -51,8 +51,8 @@ class Facts:
     `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
     forgotten, and proves nothing.
     `sightings` are open transactions of other dumps: cluster, topic, partition, producer_id, start_offset, batches,
-    bytes, seen_at and seen_until (ms: as-of and end of its copy), topic_id, action, reason, confidence,
-    first_batch_leader_epoch and first_batch_crc.
+    bytes, last_timestamp (ms: its last batch's), seen_at and seen_until (ms: as-of and end of its copy), topic_id,
+    action, reason, confidence, first_batch_leader_epoch and first_batch_crc.
     """
 
     replay_sums: DataFrame

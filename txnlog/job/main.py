@@ -139,6 +139,9 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: Store
         archive=archive if archive.ranges else None,
         remembered=store.read(TRANSACTIONAL_IDS, clusters),
         sightings=store.read(OPEN_TRANSACTIONS, clusters).selectExpr(
-            "*", "unix_millis(as_of) AS seen_at", "unix_millis(copied_until) AS seen_until"
+            "* EXCEPT (last_timestamp)",
+            "unix_millis(last_timestamp) AS last_timestamp",
+            "unix_millis(as_of) AS seen_at",
+            "unix_millis(copied_until) AS seen_until",
         ),
     )

@@ -90,6 +90,15 @@ CONFIDENCE = [
          want="KEEP HIGH"),
     Case("confidence: what joined it since may be of an abort", "data(0)@100 data(1)@110", "empty@50", seen=(1, 100, 900),
          seen_as="KEEP HIGH", want="KEEP MEDIUM"),
+    Case("confidence: kept by an earlier dump, and nothing of what it showed is left", "segment(8) snapshot(8, open=0)@200"
+         " data(8)@300 abort(9, of=9)@900 epochs(8, 8)", "empty@50 ongoing@100[orders-0] prepare_commit@101 complete@101"
+         " ongoing@298[orders-0] prepare_abort@299 complete@299", seen=(3, 300, 150), seen_as="KEEP HIGH", want="KEEP MEDIUM"),
+    Case("confidence: it may be of a transaction before, of which the records are gone", "data(0)@89 abort(1, of=9)@900",
+         "skip(9) id(shop, of=99) empty@150 id(app) ongoing@200[orders-0] prepare_commit@201 complete@201 cleaned_to(9)",
+         want="KEEP MEDIUM"),
+    Case("confidence: it may be of one that began after its coordinator was copied", "data(0)@94:30", None,
+         logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@94[orders-0] prepare_commit@95 complete@95 id(shop, of=99) empty@989"},
+         copied={"1": (1000, 1000.05), "2": (990, 990.05)}, modified_on={"2": 990}, want="KEEP MEDIUM"),
     Case("confidence: that abort was elsewhere", "data(0, appended)@100",
          f"ongoing@99:56[payments-0] prepare_abort@99:57 complete@99:58 {LOST}", want="KEEP HIGH"),
     Case("confidence: that abort had an epoch of its own", "data(0, epoch=1, appended)@100",

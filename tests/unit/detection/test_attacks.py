@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,24 @@ COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
 LAGGING = {f"{TRANSACTION_STATE}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
 # As columns of `SIGHTINGS`: copied from minute 100 to 995.
 SEEN_DURING_A_LONG_COPY = (
-    "orders", 0, 7, 0, 1, 100, instant("100"), instant("995"), None, "UNDETERMINED", "said so", "LOW", 1, 0,
+    "orders", 0, 7, 0, 1, 100, instant("100"), instant("995"), None, "UNDETERMINED", "said so", "LOW", 1, 0, None,
 )  # fmt: skip
 KEPT_IN_PAYMENTS = (
-    "payments", 0, 7, 0, 1, 100, instant("900"), instant("900"), None, "KEEP", "said so", "HIGH", 1, 0,
+    "payments", 0, 7, 0, 1, 100, instant("900"), instant("900"), None, "KEEP", "said so", "HIGH", 1, 0, instant("100"),
 )  # fmt: skip
+# What a dump of minute 400 showed of one and of two batches, 100 bytes each.
+SEEN_WHOLE, SEEN_OTHER_LAST = (
+    ("orders", 0, 7, 0, batches, 100 * batches, instant("400"), instant("400"), None, "UNDETERMINED", "said so", "LOW",
+     leader, crc, last)
+    for batches, leader, crc, last in ((1, None, None, instant("150")), (2, 1, 0, instant("100")))
+)  # fmt: skip
+# A transaction that starts below the log start.
+PHANTOM = "segment(8) snapshot(8, open=0)@200 data(8)@150 epochs(8, 8)"
+COORDINATOR = f"{TRANSACTION_STATE}-0@2"
+# The coordinator was copied ten minutes before the rest.
+TORN_APART: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (990, 990.05)}, "modified_on": {"2": 990}}
+# What was committed at minute 101 is only known by its last record, and whole is what comes after minute 105.
+CUT_AT_101 = "id(app) complete_commit@101:02 listed@999 segment(9) id(shop, of=99) empty@105 cleaned_to(9) listed@999"
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 # A transaction whose first half a late request to commit the one before it has committed; the second half is at 4.
@@ -432,9 +446,9 @@ CASES = [
     elsewhere("its first segment is missing, and the oldest messages had no leader epoch", "segment(5) plain(5)@50"
               " segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
     elsewhere("an earlier dump showed more than its copy has", "plain(0)@50", "COVERAGE_GAP UNDETERMINED",
-              sightings=(("payments", 0, 7, 1, 1, 100, instant("500"), instant("501"), None, "KEEP", "said so", "HIGH", 1, 0),)),
+              sightings=(("payments", 0, 7, 1, 1, 100, instant("500"), instant("501"), None, "KEEP", "said so", "HIGH", 1, 0, None),)),
     elsewhere("an earlier dump showed what its copy has", "plain(0)@50 data(1)@100 commit(2)@101", "STUCK_ONGOING FENCE",
-              sightings=(("payments", 0, 7, 1, 1, 100, instant("100"), instant("100"), None, "WAIT", "said so", "HIGH", 1, 0),)),
+              sightings=(("payments", 0, 7, 1, 1, 100, instant("100"), instant("100"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     # 22: __transaction_state itself is not what it was.
     attack(22, "it was made anew after the data", "abort(0, of=9)@60 data(1)@100", "id(shop, of=99) empty@500",
            "HISTORY_COMPACTED UNDETERMINED"),
@@ -541,10 +555,10 @@ CASES = [
            " complete(epoch=1, coordinator=1)@101", "SKEW UNDETERMINED",
            logs={"payments-0@1": "data(0)@100 commit(1, epoch=1, by=1)@101"}),
     attack(30, "nothing is left of its first records", BETWEEN, "skip(9) id(shop, of=99) empty@90 id(app) prepare_commit(began=99)@101[payments-0] cleaned_to(9)", "HISTORY_COMPACTED UNDETERMINED"),
-    attack(30, "nothing is left of it from before its first transaction", BETWEEN, FIRST.format(90, c=0), "NEVER_ADDED ABORT"),
-    attack(30, "what is left begins with another coordinator", BETWEEN, FIRST.format(90, c=1),
+    attack(30, "nothing is left of it from before its first transaction", BETWEEN, FIRST.format(70, c=0), "NEVER_ADDED ABORT"),
+    attack(30, "what is left begins with another coordinator", BETWEEN, FIRST.format(70, c=1),
            "HISTORY_COMPACTED UNDETERMINED"),
-    attack(30, "what is left begins shortly before the data", BETWEEN, FIRST.format(94, c=0),
+    attack(30, "what is left begins shortly before the data", BETWEEN, FIRST.format(90, c=0),
            "HISTORY_COMPACTED UNDETERMINED"),
     attack(30, "the coordinator stayed", "data(0)@100 abort(1, of=8)@200",
            f"id(app) empty@50 {MOVED.replace('coordinator=1', 'coordinator=0')}", "NEVER_ADDED ABORT"),
@@ -577,6 +591,36 @@ CASES = [
            "empty@50 ongoing@300[orders-0] prepare_commit@301 complete@301", "SKEW UNDETERMINED"),
     attack(31, "of an epoch that was fenced long before the commit", "data(0)@100",
            "empty@50 empty(epoch=3)@200 ongoing@300[orders-0] prepare_commit@301 complete@301", "SKEW UNDETERMINED"),
+    # 32: an earlier dump showed other data there, and has as much to say of what is left now as of another topic.
+    attack(32, "below the log start a later transaction is as long as the one that an earlier dump showed", PHANTOM, None,
+           "SKEW UNDETERMINED", logs={COORDINATOR: "empty@50 id(shop, of=99) empty@989"}, sightings=(SEEN_WHOLE,), **TORN_APART),
+    attack(32, "so it is where its last aborted transaction lost its marker", PHANTOM, None, "SKEW UNDETERMINED",
+           logs={COORDINATOR: f"empty@50 {NEXT.format('80', '90')} id(shop, of=99) empty@989"}, sightings=(SEEN_WHOLE,), **TORN_APART),
+    attack(32, "its last batch is another one since an unclean election", "data(0)@100 data(1, leader=2)@150", None,
+           "SKEW UNDETERMINED", logs={COORDINATOR: f"empty@50 {NEXT.format('80', '90')} id(shop, of=99) empty@989"},
+           sightings=(SEEN_OTHER_LAST,), **TORN_APART),
+    # 33: what a late request cut in two, and the marker that did is gone from the log.
+    attack(33, "retention took the marker", "segment(5) abort(5, of=9)@106 data(6)@106:10 abort(7, of=9)@900 epochs(5, 5)", CUT_AT_101,
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(33, "the cleaner took it", "plain(0)@1 abort(4, of=9)@106 data(5)@106:10 abort(6, of=9)@900 cleaned_to(5)", CUT_AT_101,
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(33, "its records reach back to long before", "segment(5) abort(5, of=9)@206 data(6)@206:10 abort(7, of=9)@900 epochs(5, 5)",
+           CUT_AT_101, "NEVER_ADDED ABORT"),
+    attack(33, "a second late request aborted what began next", "data(0)@100:40 abort(1)@100:50 data(2)@100:55 abort(3)@101"
+           " data(4)@101:03 abort(5, of=9)@900", "empty@50 ongoing@100:40[orders-0] prepare_abort@100:50 complete@100:50"
+           " ongoing@100:55[orders-0] prepare_abort@101 complete@101 ongoing@101:05[payments-0] prepare_abort@101:08"
+           " complete@101:08 ongoing@101:10[payments-1] prepare_commit@101:12 complete@101:12", "SKEW UNDETERMINED"),
+    # 34: the record that listed the partition is lost with its coordinator, and nobody has committed it yet.
+    attack(34, "the new coordinator has it open under two-phase commit", "data(0)@100 abort(1, of=9)@900", "id(app, version=2)"
+           " empty(timeout=none)@50 id(shop, of=99) empty@60 id(app, version=2) ongoing(timeout=none, coordinator=1)@101[payments-0]",
+           "SKEW UNDETERMINED"),
+    attack(34, "the coordinator stayed", "data(0)@100 abort(1, of=9)@900", "id(app, version=2)"
+           " empty(timeout=none)@50 id(shop, of=99) empty@60 id(app, version=2) ongoing(timeout=none)@101[payments-0]",
+           "NEVER_ADDED ABORT"),
+    attack(34, "its first batch comes long after it was listed", "abort(0, of=8)@91:40 data(1)@92 abort(2, of=8)@200",
+           "skip(9) id(shop, of=99) empty(coordinator=1)@86 id(app, timeout=15) ongoing(coordinator=1, began=80)@93"
+           "[payments-0,payments-1] prepare_commit(coordinator=1)@94 complete(coordinator=1)@94 cleaned_to(9)",
+           "HISTORY_COMPACTED UNDETERMINED"),
 ]  # fmt: skip
 
 
