@@ -508,8 +508,8 @@ CASES = [
     attack(29, "a broker dates it after the start of the next one, which is stuck", CUT.replace(
            "data(4)@20:06 abort(5, of=8)@60", "abort(4, of=8)@951 data(5)@952"),
            f"empty@5 {EARLIER} {HALF} ongoing@950[orders-0]", "STUCK_ONGOING FENCE"),
-    attack(29, "the next one there was aborted", f"{CUT} abort(6)@70 data(7)@71 abort(8, of=8)@80",
-           f"empty@5 {EARLIER} {HALF} ongoing@69[orders-0] prepare_abort@70 complete@70", "LATE_WRITE_AFTER_END ABORT"),
+    attack(29, "the next one there was aborted", CUT.replace("abort(5, of=8)", "abort(5)@30 data(6)@31 abort(7, of=8)"),
+           f"empty@5 {EARLIER} {HALF} {NEXT.format('29', '30')}", "LATE_WRITE_AFTER_END ABORT"),
     attack(29, "the next one there was aborted within the clock skew, and its marker is lost", CUT,
            f"empty@5 {EARLIER} {HALF} {NEXT.format('20:07', '20:08')}", "SKEW UNDETERMINED"),
     attack(29, "a broker dates it after the end of the next one there, whose marker is lost", CUT.replace(
