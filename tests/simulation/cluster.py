@@ -3,10 +3,11 @@
 It follows the protocol (KIP-98, KIP-360, KIP-664, KIP-890, KIP-939), not the detection. Ids write transactions into
 partitions; their coordinator writes a record for each step and then the markers. What goes wrong in real clusters goes
 wrong here: markers are lost, come late or twice; a request to end a transaction comes late and ends the next one of its
-producer when that is half written; data comes after the end of its transaction, without being added to
-one, or from a fenced producer; transactions stay Ongoing or in Prepare*; an administrator aborts; epochs run out, ids
-expire, logs lose their end in an unclean election, topics are made anew. Each broker and each producer has a clock of
-its own. Times are ms of true time since the start; what a clock says is written into words of `tests.logs_in_words`.
+producer when that is half written; data comes after the end of its transaction, without being added to one, or from a
+fenced producer; transactions stay Ongoing or in Prepare*; an administrator aborts; epochs run out, clients are
+upgraded, ids expire, logs lose their end in an unclean election, topics are made anew. Each broker and each producer
+has a clock of its own. Times are ms of true time since the start; what a clock says is written into words of
+`tests.logs_in_words`.
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ class Cluster:
         # A minute in which a partition's clock was a day and more ahead.
         self.jumps = {name: self.dice.randint(0, 1000) * MINUTE for name in PARTITIONS if self.chance(0.03)}
         self.coordinators = [[] for _ in range(self.dice.choice([1, 1, 3]))]
+        # The transaction version of the brokers, and whether they raise the epoch twice to fence with that (4.0).
+        self.version = self.dice.choice([0, 2, 2, 2])
+        self.fences_twice = self.chance(0.3)
 
     def chance(self, probability: float) -> bool:
         return self.dice.random() < probability
@@ -67,7 +71,7 @@ class Cluster:
     def play(self, until: int) -> None:
         """Play all ids through; each on its own, as nothing but the logs joins them."""
         for number in range(self.dice.randint(1, 3)):
-            who = Id(f"id-{number}", self._new_producer_id(), self.dice.choice([0, 2]))
+            who = Id(f"id-{number}", self._new_producer_id(), self.dice.choice([0, self.version]))
             who.clock = self.dice.choice([0, 0, 0, -90_000, 1_000, 10_000, 90_000])
             who.writes_event_time = self.chance(0.15)
             who.two_phase = self.chance(0.05)
@@ -110,7 +114,12 @@ class Cluster:
                 self._record(before + EXPIRATION_MS, who, "tombstone")
                 if self.chance(0.2):
                     return
+                who.recorded = 0
                 self._init(now - 1, who, self._new_producer_id(), 0)
+            elif who.version < self.version and self.chance(0.15):
+                # Its client is upgraded, and so starts anew.
+                self._start_anew(now - 1, who)
+                who.version = self.version
             ended = self._transaction(who, now) if now < until else None
             if ended is None:
                 return
@@ -151,6 +160,7 @@ class Cluster:
     def _begin(self, who: Id, now: int, places: tuple[str, ...]) -> Transaction:
         owner = Transaction(who.name, who.producer_id, places, now)
         self.transactions.append(owner)
+        who.recorded = who.version
         self._record(now, who, "ongoing", f"began={self.clock('coordinator', now)}", owner)
         for place in places:
             for _ in range(self.dice.randint(1, 2)):
@@ -161,28 +171,41 @@ class Cluster:
         """Commit or abort it, by a request that came `late` or by its client's own, which may never come."""
         if late is None and self.chance(0.06):
             return None
-        times_out = late is None and self.chance(0.08) and not who.two_phase
-        owner.commits = not times_out and (self.chance(0.8) if late is None else late)
-        owner.decided = now = owner.start + TIMEOUT_MS + 10 if times_out else now
-        # Version 2 ends each transaction at the next epoch, and fencing does so in any version.
-        writer = replace(who, epoch=who.epoch + 1) if who.version == 2 or times_out else who
+        is_fenced = late is None and self.chance(0.1) and not who.two_phase
+        owner.commits = not is_fenced and (self.chance(0.8) if late is None else late)
+        # A coordinator aborts after the timeout, or when a newer producer of the id starts.
+        owner.decided = now = self.dice.choice([now, owner.start + TIMEOUT_MS + 10]) if is_fenced else now
+        writer = self._writer_of_end(who, is_fenced)
         kind, began = "commit" if owner.commits else "abort", self.clock("coordinator", owner.start)
-        following = self._new_producer_id() if writer.version == 2 and writer.epoch > LAST_EPOCH else None
+        is_used_up = writer.recorded == 2 and not is_fenced and writer.epoch > LAST_EPOCH
+        following = self._new_producer_id() if is_used_up else None
         told = f"began={began}" + (f", next={following}" if following else "")
         self._record(now, writer, f"prepare_{kind}", told, owner)
         ended = self._end(writer, owner, now)
         if ended is None:
             return None
-        who.epoch = writer.epoch
+        who.epoch, who.recorded = writer.epoch, writer.recorded
         told = f"began={began}, written={self.clock('coordinator', ended)}"
         if following:
             told += f", previous={who.producer_id}"
             who.producer_id, who.epoch = following, 0
         # A Complete* record carries the time of its preparation, its batch the time at which it was appended.
         self._record(now, who, f"complete_{kind}", told, appended=ended)
-        if not times_out:
-            who.requests[owner.commits] = (who.epoch, ended)
+        if is_fenced:
+            self._start_anew(ended + 1, who)
+            return ended + 2
+        who.requests[owner.commits] = (who.epoch, ended)
         return ended
+
+    def _writer_of_end(self, who: Id, is_fenced: bool) -> Id:
+        """At which epoch a transaction ends, and which version its records name from then on.
+
+        Version 2 ends each transaction at the next epoch, and fencing does so in any version. A coordinator that fences
+        does it in the version of the brokers, whatever its client's is.
+        """
+        version = self.version if is_fenced else who.version
+        raises = int(is_fenced or version == 2) + int(is_fenced and version == 2 and self.fences_twice)
+        return replace(who, recorded=version, epoch=min(who.epoch + raises, LAST_EPOCH + 1))
 
     def _late_request(self, who: Id, now: int) -> bool | None:
         """Whether an earlier request to commit (True) or to abort (False) comes only now and ends the next transaction.
@@ -296,7 +319,7 @@ class Cluster:
         self, time: int, who: Id, state: str, told: str = "", owner: Transaction | None = None, appended: int = 0
     ) -> None:
         timeout = ", timeout=none" if who.two_phase else ""
-        header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.version}{timeout})"
+        header = f"id({who.name}, of={who.producer_id}, epoch={who.epoch}, version={who.recorded}{timeout})"
         others = f", {told}" if told else ""
         number = coordinator_partition(who.name, len(self.coordinators))
         said = self.clock("coordinator", time)

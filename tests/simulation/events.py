@@ -98,11 +98,15 @@ class UncleanElection:
 
 @dataclass
 class Id:
-    """A transactional id and its producer: how far its clock is off, whether it writes event time instead."""
+    """A transactional id and its producer: how far its clock is off, whether it writes event time instead.
+
+    `version` is that of the transactions of its client, `recorded` that in the id's last record.
+    """
 
     name: str
     producer_id: int
     version: int
+    recorded: int = 0
     epoch: int = 0
     clock: int = 0
     writes_event_time: bool = False
