@@ -180,7 +180,7 @@ class PartitionLog(Log):
                 "last_offset": offsets[1],
                 "partition_leader_epoch": leader,
                 "magic": 2,
-                "crc": 0,
+                "crc": word.number("crc", 0),
                 "crc_valid": not is_damaged,
                 "compression": "none",
                 "timestamp_type": "LogAppendTime" if "appended" in word.given else "CreateTime",

@@ -5,7 +5,7 @@
 word that has one. Words of partitions:
 
     data(0) data(0..4, of=8, epoch=1)    a transactional batch; of = producer id 7 and epoch = 0 unless told
-    data(0, since=5, records=3, bytes=9) the minute of its first record; what compaction left of it; leader=2
+    data(0, since=5, records=3, bytes=9) the minute of its first record; what compaction left of it; leader=2, crc=3
     idempotent(0) plain(0)               data that is not transactional; without a producer id
     commit(1) abort(1)                   a marker, `by=` its coordinator epoch
     control(1, type=LEADER_CHANGE)       another control batch; without a type one that has lost its record

@@ -41,7 +41,8 @@ MAY_FOLLOW = {
 class Cluster:
     """The logs of a cluster that was played through, in the order of true time.
 
-    `logs` are those of the partitions, `coordinators` those of the partitions of `__transaction_state`.
+    `logs` are those of the partitions, `coordinators` those of the partitions of `__transaction_state`. `made_anew`:
+    when the topic of a partition was deleted and made again.
     """
 
     seed: int
@@ -50,7 +51,9 @@ class Cluster:
     transactions: list[Transaction] = field(default_factory=list)
     elections: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in PARTITIONS})
     unclean_elections: dict[int, UncleanElection] = field(default_factory=dict)
+    made_anew: dict[str, int] = field(default_factory=dict)
     producer_ids: int = 7
+    crcs: int = 0
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -60,6 +63,7 @@ class Cluster:
         self.log_append = {name: self.chance(0.2) for name in PARTITIONS}
         # A minute in which a partition's clock was a day and more ahead.
         self.jumps = {name: self.dice.randint(0, 1000) * MINUTE for name in PARTITIONS if self.chance(0.03)}
+        self.has_topic_ids = self.chance(0.7)
         self.coordinators = [[] for _ in range(self.dice.choice([1, 1, 3]))]
         # The transaction version of the brokers, and whether they raise the epoch twice to fence with that (4.0).
         self.version = self.dice.choice([0, 2, 2, 2])
@@ -79,9 +83,15 @@ class Cluster:
             self._play_id(who, self.dice.randint(1, 600) * MINUTE, until)
         self._sort()
         self._elect_uncleanly(until)
-        if self.chance(0.06):
-            made_anew, since = self.dice.choice(PARTITIONS), self.dice.randint(1, until)
-            self.logs[made_anew] = [event for event in self.logs[made_anew] if event.time >= since]
+
+    def topic_id(self, place: str, now: int) -> str:
+        """The id of the topic that a partition is of at a time."""
+        return "second" if now > self.made_anew.get(place, now) else "first"
+
+    def log(self, place: str, now: int) -> list[Event]:
+        """All that is ever written to a partition of the topic that there is at a time."""
+        topic_id = self.topic_id(place, now)
+        return [event for event in self.logs[place] if self.topic_id(place, event.time) == topic_id]
 
     def current(self, transactional_id: str, now: int) -> Transaction:
         """The transaction of an id that was begun last."""
@@ -90,6 +100,9 @@ class Cluster:
 
     def leader_epoch(self, place: str, time: int) -> int:
         """The leader epoch of a partition at a time."""
+        since = self.made_anew.get(place, time)
+        if time > since:
+            return sum(since < each <= time for each in self.elections[place])
         return 1 + sum(each <= time for each in self.elections[place])
 
     def coordinator_log(self, number: int, until: int) -> list[Record]:
@@ -99,10 +112,17 @@ class Cluster:
             log = log[: election.first_lost] + election.lost
         return [record for record in log if record.time < until]
 
-    def coordinator_epoch(self, number: int, record: Record) -> int:
-        """The leader epoch in which a record was written."""
+    def coordinator_epoch(self, number: int, time: int) -> int:
+        """The leader epoch of a coordinator partition at a time."""
         election = self.unclean_elections.get(number)
-        return int(election is not None and record.time > election.time)
+        return int(election is not None and time > election.time)
+
+    def epoch_of_marker(self, event: Event) -> int:
+        """The epoch of the coordinator that sent a marker; an administrator's has none."""
+        if event.owner is None or event.owner.decided is None:
+            return 0
+        number = coordinator_partition(event.owner.transactional_id, len(self.coordinators))
+        return self.coordinator_epoch(number, event.owner.decided)
 
     def _play_id(self, who: Id, now: int, until: int) -> None:
         self._record(now, who, "empty")
@@ -262,7 +282,7 @@ class Cluster:
     def abort_by_hand(self, now: int) -> None:
         """`kafka-transactions.sh abort` of what is open somewhere: a marker at the epoch of the data."""
         place = self.dice.choice(PARTITIONS)
-        found = open_events(event for event in self.logs[place] if event.time < now)
+        found = open_events(event for event in self.log(place, now) if event.time < now)
         if found:
             producer_id = self.dice.choice(sorted(found))
             self._marker(now, producer_id, found[producer_id][-1].epoch, place, None)
@@ -309,11 +329,15 @@ class Cluster:
             event = Event(time, "data", who.producer_id, who.epoch, self.clock(place, time), owner, others)
         else:
             event = Event(time, "data", who.producer_id, who.epoch, minutes(stamp), owner)
-        self.logs[place].append(event)
+        self._append(place, event)
 
     def _marker(self, time: int, producer_id: int, epoch: int, place: str, owner: Transaction | None) -> None:
         name = "commit" if owner and owner.commits else "abort"
-        self.logs[place].append(Event(time, name, producer_id, epoch, self.clock(place, time), owner))
+        self._append(place, Event(time, name, producer_id, epoch, self.clock(place, time), owner))
+
+    def _append(self, place: str, event: Event) -> None:
+        self.crcs += 1
+        self.logs[place].append(replace(event, crc=self.crcs))
 
     def _record(
         self, time: int, who: Id, state: str, told: str = "", owner: Transaction | None = None, appended: int = 0

@@ -31,7 +31,8 @@ def contradictions(dumps: list[Dump], rows: Mapping[str, list[Row]]) -> Iterator
 
 def _data(dump: Dump, row: Row) -> Data:
     place, producer_id, start = f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"]
-    return place, producer_id, start, row["last_batch_offset"], tuple(dump.written_from(place, producer_id, start))
+    events = dump.written_from(place, producer_id, start, row["topic_id"])
+    return place, producer_id, start, row["last_batch_offset"], tuple(events)
 
 
 def _contradict(first: Row, then: Row, is_smaller: bool) -> bool:

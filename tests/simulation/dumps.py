@@ -42,7 +42,7 @@ class Dump:
     case: Case
     copies: dict[str, Copy]
     recorded: frozenset[Record]
-    starts: dict[str, int]
+    starts: dict[tuple[str, str], int]
 
     @property
     def coordinator_to(self) -> int:
@@ -60,9 +60,11 @@ class Dump:
         """Whether it lacks copies that another one of the same moment has."""
         return self.case.id.endswith("smaller")
 
-    def end(self, place: str) -> int:
-        """Until when a partition was copied."""
-        return max((copy.until for name, copy in self.copies.items() if _log(name) == place), default=self.logs_to)
+    def end(self, place: str, topic_id: str | None = None) -> int:
+        """Until when a partition was copied, or one of a topic that is gone, which a replica may still have."""
+        ends = {copy.until for name, copy in self.copies.items() if _log(name) == place}
+        of_topic = {end for end in ends if topic_id in (None, self.cluster.topic_id(place, end))}
+        return max(of_topic, default=self.logs_to)
 
     @property
     def now(self) -> int:
@@ -72,17 +74,19 @@ class Dump:
     def open(self, place: str, until: int | None = None) -> dict[int, list[Event]]:
         """The open data of each producer id by the end of the copy, or at another time."""
         end = self.end(place) if until is None else until
-        left = self.cluster.logs[place][self.starts[place] :]
+        left = self.cluster.log(place, end)[self._start(place, end) :]
         return open_events(event for event in left if event.time < end)
 
-    def written_from(self, place: str, producer_id: int, start_offset: int, removed: bool = False) -> list[Event]:
+    def written_from(
+        self, place: str, producer_id: int, start_offset: int, topic_id: str | None = None, removed: bool = False
+    ) -> list[Event]:
         """What is left of a producer id's data from an offset to the marker that follows, or to the end of the copy.
 
         `removed`: with what retention has removed of it.
         """
-        first = start_offset if removed else max(start_offset, self.starts[place])
-        end = self.end(place)
-        log = [event for event in self.cluster.logs[place][first:] if event.time < end]
+        end = self.end(place, topic_id)
+        first = start_offset if removed else max(start_offset, self._start(place, end))
+        log = [event for event in self.cluster.log(place, end)[first:] if event.time < end]
         own = [event for event in log if event.producer_id == producer_id]
         return list(takewhile(lambda event: event.name == "data", own))
 
@@ -104,6 +108,9 @@ class Dump:
             for each in here
         )
 
+    def _start(self, place: str, now: int) -> int:
+        return self.starts.get((place, self.cluster.topic_id(place, now)), 0)
+
     def smaller(self, left: Container[str]) -> Dump:
         """The same moment with these copies alone, in tables of its own."""
         copies = {name: copy for name, copy in self.copies.items() if name in left}
@@ -120,11 +127,14 @@ class Dump:
 
 @dataclass
 class Disks:
-    """What does not change from one dump to the next: where logs were rolled, and how far each was cleaned so far."""
+    """What does not change from one dump to the next: where logs were rolled, and how far each was cleaned so far.
+
+    Partitions by their names and the ids of their topics.
+    """
 
     dice: random.Random
-    rolls: dict[str, set[int]] = field(default_factory=dict)
-    starts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PARTITIONS, 0))
+    rolls: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    starts: dict[tuple[str, str], int] = field(default_factory=dict)
     cleaned: dict[tuple[int, int], int] = field(default_factory=dict)
     recorded: set[Record] = field(default_factory=set)
 
@@ -179,7 +189,7 @@ class Disks:
                 there = list(left(records, cleaned_to, vanished))
                 self.recorded.update(record for _, record in there)
                 words = [
-                    f"skip({offset}) {record.words(cluster.coordinator_epoch(number, record))}"
+                    f"skip({offset}) {record.words(cluster.coordinator_epoch(number, record.time))}"
                     for offset, record in there
                 ]
                 words += [f"cleaned_to({cleaned_to})"] if cleaned_to else []
@@ -190,26 +200,29 @@ class Disks:
 
     def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, Copy]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
-        log = cluster.logs[place]
-        rolls = self.rolls.setdefault(place, {n for n in range(1, len(log)) if self._one_in(5)})
-        here = sum(event.time < until for event in log)
+        log, topic = cluster.log(place, until), (place, cluster.topic_id(place, until))
+        rolls = self.rolls.setdefault(topic, {n for n in range(1, len(log)) if self._one_in(5)})
+        here, start = sum(event.time < until for event in log), self.starts.get(topic, 0)
         if self._one_in(6):
-            self.starts[place] = max([each for each in rolls if self.starts[place] <= each <= here] or [0])
-        copy = self._copy(cluster, place, until, self.starts[place], rolls)
+            self.starts[topic] = start = max([each for each in rolls if start <= each <= here] or [0])
+        copy = self._copy(cluster, place, until, until)
         # Listed before it was copied, and nothing has come since.
-        is_listed = here > self.starts[place] and copy.words and self._one_in(2)
+        is_listed = here > start and copy.words and self._one_in(2)
         listed = f" listed@{cluster.clock(place, log[here - 1].time)}" if is_listed else ""
         found = {f"{place}@1": replace(copy, words=copy.words + listed)}
         if self._one_in(6):
             # In sync: it has what was written half a minute ago (replica.lag.time.max.ms).
-            followed_to = until - self.dice.choice([0, 5_000, 30_000])
-            found[f"{place}@3"] = self._copy(cluster, place, followed_to, self.starts[place], rolls)
+            found[f"{place}@3"] = self._copy(cluster, place, until, until - self.dice.choice([0, 5_000, 30_000]))
+        elif topic[1] == "second" and cluster.has_topic_ids and self._one_in(3):
+            # Its broker was away when the topic was deleted, and deletes the old one only when it is back.
+            found[f"{place}@3"] = self._copy(cluster, place, cluster.made_anew[place], cluster.made_anew[place])
         return {name: copy for name, copy in found.items() if copy.words}
 
-    def _copy(self, cluster: Cluster, place: str, until: int, start: int, rolls: set[int]) -> Copy:
-        log = cluster.logs[place]
+    def _copy(self, cluster: Cluster, place: str, now: int, until: int) -> Copy:
+        """A copy of the log that there is `now`, with what was written to it by `until`."""
+        log, topic = cluster.log(place, now), (place, cluster.topic_id(place, now))
         end = sum(event.time < until for event in log)
-        start = min(start, end)
+        start, rolls = min(self.starts.get(topic, 0), end), self.rolls.get(topic, set())
         bases = sorted({start, *(each for each in rolls if start <= each <= end)})
         lost = self.dice.choice(bases) if self._one_in(25) else None
         segments, snapshots, holds = [], [], set[Event]()
@@ -217,23 +230,17 @@ class Disks:
             if base != lost:
                 segments.append(f"segment({base})")
                 holds |= set(log[base:following])
-                segments += [
-                    log[at].word(at, cluster.leader_epoch(place, log[at].time)) for at in range(base, following)
-                ]
+                segments += [_word(cluster, place, log, at) for at in range(base, following)]
             if base:
-                snapshots += [f"snapshot({base})", *_snapshot(log, base)]
+                snapshots += [f"snapshot({base})", *_snapshot(cluster, log, base)]
         if not segments:
             return Copy(until, "", frozenset())
         told = [] if start == 0 else [f"log_start({start})"]
         told.append("no_checkpoint" if self._one_in(10) else f"high_watermark({end})")
         if not self._one_in(5):
-            told.append(f"epochs({start}, {max(start, self._last_epoch_from(cluster, place, end))})")
+            told.append(f"epochs({start}, {max(start, _last_epoch_from(cluster, place, log[:end]))})")
+        told += [f"topic({topic[1]})"] if cluster.has_topic_ids else []
         return Copy(until, " ".join([*segments, *snapshots, *told]), frozenset(holds))
-
-    def _last_epoch_from(self, cluster: Cluster, place: str, end: int) -> int:
-        log = cluster.logs[place][:end]
-        last = cluster.leader_epoch(place, log[-1].time) if log else 1
-        return sum(cluster.leader_epoch(place, event.time) < last for event in log)
 
 
 @dataclass(frozen=True)
@@ -267,6 +274,10 @@ def dumps_of(seed: int, archives: int = 0) -> Series:
     if dice.random() < 0.4:
         times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
+    if dice.random() < 0.25:
+        # A topic is deleted and made again, before the dumps or between them.
+        when = dice.choice([(1, times[0]), (times[0], times[-1])])
+        cluster.made_anew[dice.choice(PARTITIONS)] = dice.randint(*when)
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
     disks, before, series = Disks(dice), 1, Series([], [], [])
@@ -310,11 +321,22 @@ def left(records: list[Record], cleaned_to: int, vanished: Container[int] = ()) 
             yield offset, record
 
 
-def _snapshot(log: list[Event], base: int) -> Iterator[str]:
+def _word(cluster: Cluster, place: str, log: list[Event], offset: int) -> str:
+    event = log[offset]
+    return event.word(offset, cluster.leader_epoch(place, event.time), cluster.epoch_of_marker(event))
+
+
+def _last_epoch_from(cluster: Cluster, place: str, log: list[Event]) -> int:
+    last = cluster.leader_epoch(place, log[-1].time) if log else 1
+    return sum(cluster.leader_epoch(place, event.time) < last for event in log)
+
+
+def _snapshot(cluster: Cluster, log: list[Event], base: int) -> Iterator[str]:
     last_of = {event.producer_id: event for event in log[:base]}
     for producer_id, last in last_of.items():
         if last.name != "data":
-            yield f"snapshot({base}, ended, of={producer_id}, epoch={last.epoch})@{last.said}"
+            given = f"ended, of={producer_id}, epoch={last.epoch}, by={cluster.epoch_of_marker(last)}"
+            yield f"snapshot({base}, {given})@{last.said}"
     for producer_id, events in open_events(log[:base]).items():
         given = f"open={log.index(events[0])}, of={producer_id}, epoch={events[-1].epoch}"
         yield f"snapshot({base}, {given})@{events[-1].said}"

@@ -57,10 +57,12 @@ class Event:
     said: str
     owner: Transaction | None = None
     others: str = ""
+    crc: int = 0
 
-    def word(self, offset: int, leader: int) -> str:
-        """The word at an offset."""
-        given = f"of={self.producer_id}, epoch={self.epoch}, leader={leader}{self.others}"
+    def word(self, offset: int, leader: int, coordinator: int) -> str:
+        """The word at an offset, of the leader epoch of its partition and, of a marker, of its coordinator's."""
+        by = "" if self.name == "data" else f", by={coordinator}"
+        given = f"of={self.producer_id}, epoch={self.epoch}, leader={leader}, crc={self.crc}{by}{self.others}"
         return f"{self.name}({offset}, {given})@{self.said}"
 
 

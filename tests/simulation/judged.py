@@ -39,10 +39,12 @@ UNDECIDED, WAIT = "UNDETERMINED", "WAIT"
 def violations(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
     """What is wrong with a verdict."""
     where = (f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"])
-    fates = {dump.fate(event) for event in dump.written_from(*where)}
+    # What is to be aborted is looked for in the topic that there is now.
+    there = {*dump.written_from(*where), *dump.written_from(*where, row["topic_id"])}
+    fates = {dump.fate(event) for event in there}
     if row["action"] == "ABORT" and fates & {Fate.COMMITTED, Fate.UNDECIDED}:
         yield f"ABORT of data that is {' and '.join(sorted(each.value for each in fates))}"
-    fates = {dump.fate(event) for event in dump.written_from(*where, removed=True)}
+    fates = {dump.fate(event) for event in dump.written_from(*where, row["topic_id"], removed=True)}
     if row["action"] == "KEEP" and row["confidence"] == "HIGH" and Fate.COMMITTED not in fates:
         yield f"KEEP of data that is {' and '.join(sorted(each.value for each in fates))}"
     if row["action"] in ("FENCE", "MOVE_COORDINATOR"):
@@ -62,7 +64,8 @@ def _wrong_ending(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
 
 def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
     """What hangs here, if it is a hang that is late; None for what its coordinator may still end."""
-    events = dump.written_from(f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"])
+    place = f"{row['topic']}-{row['partition']}"
+    events = dump.written_from(place, row["producer_id"], row["start_offset"], row["topic_id"])
     fates = {dump.fate(event) for event in events}
     if not events or Fate.UNDECIDED in fates or dump.logs_to - events[-1].time < LATE_MS:
         return None
