@@ -19,9 +19,6 @@ JAVA_OPTIONS = (
     # A marker that its partition refuses is sent again without a pause: an error each time, 100 MB in minutes.
     "-Dorg.slf4j.simpleLogger.log.kafka.server.ReplicaManager=off",
 )
-# The tools of 4.4.0 are not at Maven Central: those of another release ask its brokers.
-TOOLS_OF = {"4.4.0": "4.3.0"}
-TOOLS = "org.apache.kafka.tools."
 LOGGING = (
     Artifact("org.slf4j", "slf4j-simple", "1.7.36"),
     Artifact("ch.qos.reload4j", "reload4j", "1.2.25"),  # brokers before 4.0 call log4j itself besides slf4j
@@ -39,8 +36,7 @@ def jars(release: str) -> Path:
     folder = REPOSITORY / "build" / "kafka" / release / "libs"
     if not folder.is_dir():
         fetched = folder.with_name(f"libs-{os.getpid()}")
-        names = ("kafka_2.13",) if release in TOOLS_OF else ("kafka_2.13", "kafka-tools")
-        kafka = [Artifact("org.apache.kafka", name, release) for name in names]
+        kafka = [Artifact("org.apache.kafka", name, release) for name in ("kafka_2.13", "kafka-tools")]
         ivy.fetch([*kafka, *LOGGING], fetched, transitive=True, excluded=LEFT_OUT)
         fetched.rename(folder)
     return folder
@@ -55,5 +51,4 @@ def java_executable() -> Path:
 def java_command(release: str, main_class: str, *arguments: str, heap: str = "256m") -> list[str]:
     """Command line of one of the release's programs."""
     options = [f"-Xmx{heap}", *JAVA_OPTIONS]
-    release = TOOLS_OF.get(release, release) if main_class.startswith(TOOLS) else release
     return [str(java_executable()), *options, "-cp", f"{jars(release)}/*", main_class, *arguments]

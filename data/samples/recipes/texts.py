@@ -37,6 +37,7 @@ RELEASES = {
     "4.0.0": "2.13",
     "4.1.1": "2.13",
     "4.3.0": "2.13",
+    "4.4.0": "2.13",
 }
 WITH_ZSTD = (2, 1)
 WITH_COMPRESSION_CLASS = (3, 8)
@@ -71,7 +72,7 @@ def version(release: str) -> tuple[int, int]:
 
 def release_jars(release: str) -> Path:
     """The folder with the jars of a release, fetched on the first call."""
-    if release in ("3.5.2", "4.3.0"):
+    if release in ("3.5.2", "4.3.0", "4.4.0"):
         return jars(release)
     folder = REPOSITORY / "build" / "kafka" / release / "libs"
     if not folder.is_dir():

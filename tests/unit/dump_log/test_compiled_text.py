@@ -54,7 +54,7 @@ def assert_same(content: bytes) -> None:
 
 
 def test_the_texts_of_all_releases() -> None:
-    assert len(TEXTS) == 5 * 16
+    assert len(TEXTS) == 5 * 17
     for content in TEXTS:
         assert_same(content)
 

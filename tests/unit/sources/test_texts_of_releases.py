@@ -135,4 +135,4 @@ def test_entries_of_snapshot_and_index_are_those_of_the_files(tmp_path: Path, re
 
 
 def test_there_are_texts_of_all_layouts() -> None:
-    assert len(RELEASES) == 16
+    assert len(RELEASES) == 17
