@@ -65,6 +65,26 @@ BETWEEN = "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200"
 TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
 
+def kept_in(topic_id: str) -> tuple[object, ...]:
+    return (
+        "orders",
+        0,
+        7,
+        0,
+        1,
+        100,
+        instant("900"),
+        instant("900"),
+        topic_id,
+        "KEEP",
+        "said so",
+        "HIGH",
+        1,
+        0,
+        instant("100"),
+    )
+
+
 def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
     return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
 
@@ -174,6 +194,10 @@ CASES = [
     attack(8, "kept by an earlier dump, but another transaction starts there now", "data(0)@100",
            "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED", seen=(1, 100, 900),
            seen_as="KEEP HIGH", seen_crc=5),
+    attack(8, "kept by an earlier dump of a topic that was made anew since", "data(0)@100 topic(new)",
+           "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "HISTORY_COMPACTED UNDETERMINED", sightings=(kept_in("old"),)),
+    attack(8, "kept by an earlier dump of the same topic", "data(0)@100 topic(new)",
+           "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "MARKER_LOST_COMMIT KEEP", sightings=(kept_in("new"),)),
     attack(8, "kept by a version that did not note the first batch", "data(0)@100",
            "skip(50) id(shop, of=99) empty@500 cleaned_to(50)", "MARKER_LOST_COMMIT KEEP", seen=(1, 100, 900),
            seen_as="KEEP HIGH", seen_crc=None),

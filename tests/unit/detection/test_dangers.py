@@ -153,6 +153,7 @@ PARTITIONS = [
     partition("22: damage after a snapshot that shows the same start", "data(0)@100 snapshot(1, open=0) plain(1, damaged)",
               CORRUPT),
     partition("22: cut short in a batch of its producer", "data(0)@100 tail(7)", GAP),
+    partition("22: cut short in a batch of which the producer is not known", "data(0)@100 tail(-2)", GAP),
     partition("22: cut short in a batch of another producer", "abort(0, of=8)@60 data(1)@100 tail(8)", ABORT),
     partition("22: cut short in the middle of the log", "data(0)@100 tail(8) segment(1) plain(1)", CORRUPT),
     partition("17: segments that overlap", "data(0)@100 plain(1) segment(1) plain(1)", CORRUPT),
