@@ -13,6 +13,7 @@ has a clock of its own. Times are ms of true time since the start; what a clock 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tests.coordinator_writer import coordinator_partition
@@ -82,6 +83,8 @@ class Cluster:
             who.epoch = LAST_EPOCH - 1 if self.chance(0.1) else 0
             self._play_id(who, self.dice.randint(1, 600) * MINUTE, until)
         self._sort()
+        for place, log in self.logs.items():
+            self.logs[place] = list(self._taken(place, log))
         self._elect_uncleanly(until)
 
     def topic_id(self, place: str, now: int) -> str:
@@ -287,6 +290,15 @@ class Cluster:
             producer_id = self.dice.choice(sorted(found))
             self._marker(now, producer_id, found[producer_id][-1].epoch, place, None)
             self._sort()
+
+    def _taken(self, place: str, log: list[Event]) -> Iterator[Event]:
+        """What a leader takes: no data of an older epoch than it has of the producer (`ProducerAppendInfo`)."""
+        latest: dict[tuple[str, int], int] = {}
+        for event in log:
+            key = self.topic_id(place, event.time), event.producer_id
+            if event.name != "data" or event.epoch >= latest.get(key, 0):
+                latest[key] = max(event.epoch, latest.get(key, 0))
+                yield event
 
     def _elect_uncleanly(self, until: int) -> None:
         """Leaders change; with some of the changes what the new leader did not have is lost."""

@@ -17,8 +17,8 @@ FRESH = random.SystemRandom().randrange(2**31)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
     "ABORT marker lost": 11,
-    "COMMIT marker lost": 37,
-    "never to be ended": 24,
+    "COMMIT marker lost": 44,
+    "never to be ended": 22,
 }
 
 
