@@ -116,12 +116,15 @@ CONDITIONS: dict[str, str] = {
     "follows_late_abort": "exists(aborts, each -> each.goes_on"
     f" AND {cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
     f" AND NOT {is_followed('each')})",
-    # What came before the end of its epoch that it follows is there, too; that end's marker may be gone from the log.
+    # What came before the end of its epoch that it follows is there, too. That end may have been decided long before
+    # its marker came, and its marker may be gone from the log.
+    "decided_at": "least(last_end.max_timestamp, committed.timestamp, array_min(transform(filter(aborts, each ->"
+    " coalesce(each.ended_timestamp, copy_to) >= last_end.max_timestamp - clock_skew_ms), each -> each.timestamp)))",
     "reaches_before_end": "NOT coalesce(last_end.producer_epoch"
     " BETWEEN coalesce(first_producer_epoch, last_end.producer_epoch) AND producer_epoch,"
     " committed IS NOT NULL OR log_start_offset > 0 OR marker_may_be_cleaned)"
-    " OR whole_from < greatest(least(last_end.max_timestamp, committed.timestamp), started_after - late_after_ms)"
-    " - padding_ms",
+    " OR whole_from < greatest(if(last_end.max_timestamp <= first_completed + clock_skew_ms, NULL, decided_at),"
+    " started_after - late_after_ms) - padding_ms",
     # It may be of a commit that does not list the partition, if the record that did was lost with its coordinator.
     # Whether that changed may lie before all that is left of the id's records; but not if what is whole begins with the
     # same coordinator, and so long before the data that it was not listed earlier.
@@ -150,7 +153,7 @@ CONDITIONS: dict[str, str] = {
 }
 
 # Names that hold a number, not a truth value.
-_NUMBERS = frozenset({"epoch_allowance"})
+_NUMBERS = frozenset({"epoch_allowance", "decided_at"})
 
 
 def with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import producer_ids
-from txnlog.detection.coordinator_transactions import births, current_states, histories, listings, moved_commits
+from txnlog.detection.coordinator_transactions import current_states, first_records, histories, listings, moved_commits
 from txnlog.detection.idle_ids import with_idle
 from txnlog.detection.replicas import last_elsewhere
 from txnlog.keys import COPY, PARTITION
@@ -68,7 +68,7 @@ def with_coordinator(
             ["cluster", "transactional_id", "producer_id", "topic", "partition"],
             "left",
         )
-        .join(births(history), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(first_records(history), ["cluster", "transactional_id", "producer_id"], "left")
         .join(moved_commits(history), ["cluster", "transactional_id", "producer_id"], "left")
         .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
         .join(coverage, ["cluster", "coordinator_partition"], "left")

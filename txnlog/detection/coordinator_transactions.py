@@ -59,14 +59,20 @@ def current_states(history: DataFrame) -> DataFrame:
     )
 
 
-def births(history: DataFrame) -> DataFrame:
-    """One row per (transactional id, producer id) of which the first record is the one that gave it out, `born_offset`.
+def first_records(history: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id), by the first record that is there.
 
-    Nothing of the producer id was written before. A request that is sent again may give it out once more (KIP-360).
+    `born_offset`: where it is the one that gave the producer id out. Nothing of the id was written before. A request
+    that is sent again may give it out once more (KIP-360). `first_completed` (ms): when it was written where it says
+    that a transaction is complete. That was decided before all records that are there.
     """
-    aggregates = "min(offset) AS born_offset", f"min_by({IS_BIRTH}, offset) AS is_birth"
-    first = summed(history, (*ID, "producer_id"), *aggregates)
-    return first.where("is_birth").drop("is_birth")
+    first = f"min_by(struct({IS_BIRTH} AS is_birth, offset, state, {WRITTEN} AS written), offset) AS first"
+    return summed(history, (*ID, "producer_id"), first).selectExpr(
+        *ID,
+        "producer_id",
+        "if(first.is_birth, first.offset, NULL) AS born_offset",
+        "if(first.state LIKE 'Complete%', first.written, NULL) AS first_completed",
+    )
 
 
 # With version 2 the record that ends a transaction is of the next epoch (KIP-890).

@@ -35,6 +35,8 @@ COORDINATOR = f"{TRANSACTION_STATE}-0@2"
 TORN_APART: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (990, 990.05)}, "modified_on": {"2": 990}}
 # What was committed at minute 101 is only known by its last record, and whole is what comes after minute 105.
 CUT_AT_101 = "id(app) complete_commit@101:02 listed@999 segment(9) id(shop, of=99) empty@105 cleaned_to(9) listed@999"
+# After an abort that is complete at minute 105 its producer commits another transaction.
+ONCE_MORE = "ongoing@105:01[payments-0] prepare_commit@105:02 complete@105:02 cleaned_to(9)"
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 # A transaction whose first half a late request to commit the one before it has committed; the second half is at 4.
@@ -634,6 +636,15 @@ CASES = [
            " data(4)@101:03 abort(5, of=9)@900", "empty@50 ongoing@100:40[orders-0] prepare_abort@100:50 complete@100:50"
            " ongoing@100:55[orders-0] prepare_abort@101 complete@101 ongoing@101:05[payments-0] prepare_abort@101:08"
            " complete@101:08 ongoing@101:10[payments-1] prepare_commit@101:12 complete@101:12", "SKEW UNDETERMINED"),
+    attack(33, "its marker came minutes after it was decided", "abort(0, of=9)@95 data(1)@99 abort(2)@104:58 data(3)@105"
+           " abort(4, of=9)@900", f"skip(9) id(app) ongoing@99:50[orders-0] prepare_abort@100 complete(written=105)@100 {ONCE_MORE}",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(33, "it was decided before all records that are left", "abort(0, of=9)@95 data(1)@99 abort(2)@104:58 data(3)@105"
+           " abort(4, of=9)@900", f"skip(9) id(shop, of=99) empty@99 id(app) complete_abort(written=105)@90 {ONCE_MORE}",
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(33, "what was before it is there", "abort(0, of=9)@95 data(1)@99 abort(2)@104:58 data(3)@105 abort(4, of=9)@900",
+           "skip(9) id(shop, of=99) empty@90 id(app) ongoing@99:50[orders-0] prepare_abort@100 complete(written=105)@100"
+           f" {ONCE_MORE}", "LATE_WRITE_AFTER_END ABORT"),
     # 34: the record that listed the partition is lost with its coordinator, and nobody has committed it yet.
     attack(34, "the new coordinator has it open under two-phase commit", "data(0)@100 abort(1, of=9)@900", "id(app, version=2)"
            " empty(timeout=none)@50 id(shop, of=99) empty@60 id(app, version=2) ongoing(timeout=none, coordinator=1)@101[payments-0]",
