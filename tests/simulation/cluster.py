@@ -83,8 +83,7 @@ class Cluster:
             who.epoch = LAST_EPOCH - 1 if self.chance(0.1) else 0
             self._play_id(who, self.dice.randint(1, 600) * MINUTE, until)
         self._sort()
-        for place, log in self.logs.items():
-            self.logs[place] = list(self._taken(place, log))
+        self.logs = {place: list(_taken(log)) for place, log in self.logs.items()}
         self._elect_uncleanly(until)
 
     def topic_id(self, place: str, now: int) -> str:
@@ -291,15 +290,6 @@ class Cluster:
             self._marker(now, producer_id, found[producer_id][-1].epoch, place, None)
             self._sort()
 
-    def _taken(self, place: str, log: list[Event]) -> Iterator[Event]:
-        """What a leader takes: no data of an older epoch than it has of the producer (`ProducerAppendInfo`)."""
-        latest: dict[tuple[str, int], int] = {}
-        for event in log:
-            key = self.topic_id(place, event.time), event.producer_id
-            if event.name != "data" or event.epoch >= latest.get(key, 0):
-                latest[key] = max(event.epoch, latest.get(key, 0))
-                yield event
-
     def _elect_uncleanly(self, until: int) -> None:
         """Leaders change; with some of the changes what the new leader did not have is lost."""
         for place in PARTITIONS:
@@ -373,3 +363,13 @@ class Cluster:
     def _sort(self) -> None:
         for log in (*self.logs.values(), *self.coordinators):
             log.sort(key=lambda each: each.time)
+
+
+def _taken(log: list[Event]) -> Iterator[Event]:
+    """What a leader takes: no data of an older epoch than it has of the producer (`ProducerAppendInfo`)."""
+    latest: dict[int, int] = {}
+    for event in log:
+        epoch = latest.get(event.producer_id, 0)
+        if event.name != "data" or event.epoch >= epoch:
+            latest[event.producer_id] = max(event.epoch, epoch)
+            yield event

@@ -15,11 +15,9 @@ from txnlog.dump.opener import dump_root
 from txnlog.format.checkpoint import HIGH_WATERMARKS
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.abort_candidates import word
-from txnlog.report.output import counted, printable
+from txnlog.report.output import counted, first_of, printable
 from txnlog.times import iso_8601
 
-# Number of names in a line.
-NAMED = 5
 _SHOWN = {
     FileKind.SEGMENT: "segment",
     FileKind.DUMP_TEXT: "kafka-dump-log.sh output file",
@@ -56,7 +54,7 @@ def report(dump: Inventory) -> Iterator[str]:
 
 def _contents(copy: ClusterCopy) -> Iterator[str]:
     brokers = sorted({each.broker for each in copy.log_dirs})
-    yield f"{counted(len(brokers), 'broker')}: {_some(brokers)}; log directories: {len(copy.log_dirs)}"
+    yield f"{counted(len(brokers), 'broker')}: {first_of(brokers)}; log directories: {len(copy.log_dirs)}"
     partitions = {log[1:] for log in copy.logs if log[1] != TRANSACTION_STATE}
     topics = {topic for topic, _ in partitions}
     yield (
@@ -87,12 +85,7 @@ def _missing(found: Sequence[Lack]) -> Iterator[str]:
         yield "  nothing is missing"
     for lack in found:
         what = "missing" if lack.cost else "note"
-        yield f"  {what}: {lack.what}: {_some(lack.where)}" + (f": {lack.cost}" if lack.cost else "")
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMED])
-    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+        yield f"  {what}: {lack.what}: {first_of(lack.where)}" + (f": {lack.cost}" if lack.cost else "")
 
 
 COMMAND = Command(

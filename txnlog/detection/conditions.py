@@ -111,11 +111,9 @@ CONDITIONS: dict[str, str] = {
     # after an abort it commits if the producer has added another partition since. So nothing tells what was written
     # after the marker from a late write. The late request was first sent before the end of an earlier transaction of
     # the same epoch; what it cut in two its producer wrote in no more time than a transaction may take.
-    "follows_late_commit": f"{cuts_in_two('committed', 'committed.client_transaction_version', 'previous_ended')}"
-    f" AND NOT {is_followed('committed')}",
+    "follows_late_commit": f"{cuts_in_two('committed', 'previous_ended')} AND NOT {is_followed('committed')}",
     "follows_late_abort": "exists(aborts, each -> each.goes_on"
-    f" AND {cuts_in_two('each', 'each.client_transaction_version', 'previous_aborted')}"
-    f" AND NOT {is_followed('each')})",
+    f" AND {cuts_in_two('each', 'previous_aborted')} AND NOT {is_followed('each')})",
     # What came before the end of its epoch that it follows is there, too. That end may have been decided long before
     # its marker came, and its marker may be gone from the log.
     "decided_at": "least(last_end.max_timestamp, committed.timestamp, array_min(transform(filter(aborts, each ->"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.report.fitted import Column
 from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
-from txnlog.report.output import as_csv, as_json, as_table, counted, printable
+from txnlog.report.output import as_csv, as_json, as_table, counted, first_of, printable
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there
 from txnlog.tables.layout import COORDINATOR_RANGES, DUMP_FILES, RUNS, Root, Table
 
@@ -20,8 +20,6 @@ COLUMNS = (
     "cluster", "coordinator_partition", "whole_since", "until", "from_start", "from_offset", "to_offset", "holes",
     "last_hole",
 )  # fmt: skip
-# The others are counted.
-NAMED = 5
 FIRST_DUMP = (
     "copy __transaction_state again before compaction removes what this dump shows: later verdicts rest on both"
     " (txnlog archive, or the next dump)"
@@ -126,8 +124,7 @@ def trouble(found: ClusterHistory, within_ms: int | None = None) -> str:
 
 
 def _named(partitions: list[int]) -> str:
-    names = ", ".join(f"{TRANSACTION_STATE}-{number}" for number in partitions[:NAMED])
-    return names if len(partitions) <= NAMED else f"{names} and {len(partitions) - NAMED} more"
+    return first_of([f"{TRANSACTION_STATE}-{number}" for number in partitions])
 
 
 def summary(found: ClusterHistory) -> str:

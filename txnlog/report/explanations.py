@@ -10,7 +10,7 @@ from txnlog.detection.rules import RULES
 from txnlog.errors import OptionError
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.report.kafka_listing import states
-from txnlog.report.output import counted, plain
+from txnlog.report.output import counted, first_of, plain
 from txnlog.report.remedy import Remedy, by_id, missing_proofs, remedy
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there, text_literal
 from txnlog.tables.layout import ABORT_CANDIDATES, BLOCKED_GROUPS, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
@@ -230,10 +230,9 @@ def _blocked_groups(root: Root, row: dict[str, Any]) -> str:
     names = sorted({each["group_id"] for each in rows_if_there(root, BLOCKED_GROUPS, place)})
     if not names:
         return ""
-    shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
     of_groups = (
         "commits of these consumer groups are pending in it"
         if row["topic"] == CONSUMER_OFFSETS
         else "these consumer groups stand there, if they read with read_committed"
     )
-    return f"; {of_groups}: {shown} (txnlog groups --blocked)"
+    return f"; {of_groups}: {first_of(names, 10)} (txnlog groups --blocked)"

@@ -46,6 +46,12 @@ def counted(number: int, one: str, shown: Callable[[int], str] = str) -> str:
     return f"{shown(number)} {one if number == 1 else many}"
 
 
+def first_of(names: Sequence[str], most: int = 5) -> str:
+    """So many of the names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
 

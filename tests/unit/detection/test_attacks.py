@@ -69,22 +69,8 @@ TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
 def kept_in(topic_id: str) -> tuple[object, ...]:
     return (
-        "orders",
-        0,
-        7,
-        0,
-        1,
-        100,
-        instant("900"),
-        instant("900"),
-        topic_id,
-        "KEEP",
-        "said so",
-        "HIGH",
-        1,
-        0,
-        instant("100"),
-    )
+        "orders", 0, 7, 0, 1, 100, instant("900"), instant("900"), topic_id, "KEEP", "said so", "HIGH", 1, 0, instant("100"),
+    )  # fmt: skip
 
 
 def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
