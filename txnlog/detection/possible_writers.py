@@ -26,9 +26,9 @@ def may_be_of(abort: str) -> str:
 
 def cuts_in_two(end: str, previous: str) -> str:
     """Whether a request that came late may have ended the transaction, while its producer was still writing it."""
+    # With version 2 no end before it is of its epoch.
     return (
-        f"(coalesce({end}.client_transaction_version, 0) < 2"
-        f" AND {end}.epoch BETWEEN coalesce(first_producer_epoch, {end}.epoch) AND producer_epoch"
+        f"({end}.epoch BETWEEN coalesce(first_producer_epoch, {end}.epoch) AND producer_epoch"
         f" AND {end}.timestamp - {end}.{previous} <= padding_ms"
         f" AND NOT coalesce(started_after > {end}.timestamp + late_after_ms, false) AND NOT is_of_current)"
     )
