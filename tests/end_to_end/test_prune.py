@@ -73,7 +73,8 @@ def judged(spark: SparkSession, tables: Path, tmp_path: Path) -> Judged:
 @pytest.mark.parametrize(
     ("before", "want"),
     [
-        pytest.param(8, PROVED, id="before both transactions"),
+        pytest.param(2.75, PROVED, id="before the transactions of both"),
+        pytest.param(8, PROVED | {NEVER: UNPROVED[NEVER]}, id="but for the one before the data of one of them"),
         pytest.param(11, UNPROVED, id="within the time that they need"),
         pytest.param(36, UNPROVED, id="but for the last record"),
     ],
