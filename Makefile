@@ -39,7 +39,7 @@ test: $(READY) ## all tests except the kinds below, in two processes; ARGS="-k w
 check: $(READY) lint formats types ## for every commit: lint, formats, types, and the unit tests that need no Spark; two minutes
 	$(BIN)/pytest $(BESIDE) tests/unit -m "not spark and not processes" $(ARGS)
 
-test-processes: $(READY) ## the tests that start whole jobs, object stores and Spark clusters; ten minutes
+test-processes: $(READY) ## the tests that start many jobs, object stores and Spark clusters; a quarter of an hour
 	$(BIN)/pytest $(BESIDE) -m "processes and not faults" $(ARGS)
 
 test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 127.0.0.1; half an hour

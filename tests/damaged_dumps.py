@@ -28,8 +28,8 @@ from txnlog.sources.data_sources import SOURCES, EvidenceSource, PartitionTransa
 from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.logs import LogFiles
 from txnlog.sources.rows import ReplayRow
+from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema, spark_schema
-from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.changes import open_transaction_rows
 
 Row = dict[str, Any]
@@ -157,7 +157,7 @@ def judged(spark: SparkSession, dumps: list[Versions]) -> Judged:
     rows = [row for versions in dumps for row in versions.log_dirs()]
     log_dirs = local_frame(spark, rows, LOG_DIR_SCHEMA).persist()
     try:
-        found = detect(facts(frames, log_dirs), Thresholds(), settled_together)
+        found = detect(facts(frames, log_dirs), Thresholds(), materialized_together)
         return Judged(
             by_cluster(open_transaction_rows(found.transactions), names),
             by_cluster(frames["dump_files"].where("array_contains(damaged_files, file)"), names),

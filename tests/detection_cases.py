@@ -21,8 +21,8 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.data_sources import SOURCES, BatchesSource, EvidenceSource, PartitionTransactionsSource
 from txnlog.sources.dump_source import DumpSource
 from txnlog.sources.rows import BatchRow
+from txnlog.spark.materialize import materialized_together
 from txnlog.spark.schema import spark_schema
-from txnlog.spark.settle import settled_together
 
 
 def name_of(source: type[DumpSource]) -> str:
@@ -116,7 +116,7 @@ def detected(spark: SparkSession, cases: list[Case]) -> Found:
     """Run the detection once, over the facts of all cases."""
     ids = [case.id for case in cases]
     assert len(ids) == len(set(ids)), f"not one case each: {sorted(each for each in ids if ids.count(each) > 1)}"
-    found = detect(facts(spark, cases), Thresholds(), settled_together)
+    found = detect(facts(spark, cases), Thresholds(), materialized_together)
     rows, copies, coverage = (by_cluster(f, ids) for f in (found.transactions, found.copies, found.coverage))
     return Found(rows, copies, coverage, found)
 

@@ -13,8 +13,8 @@ from txnlog.detection.pipeline import detect
 from txnlog.dump.inventory import inventory
 from txnlog.job.facts import facts_of
 from txnlog.sources import reading
+from txnlog.spark.materialize import materialized_together
 from txnlog.spark.session import SMALL_PLANS
-from txnlog.spark.settle import settled_together
 
 dump = sys.argv[1]
 builder = SparkSession.builder.remote("local[2]")
@@ -30,6 +30,6 @@ counts = {reader.__name__: reader(spark, dump).count() for reader in readers}
 options = detect_options({"dump": dump, "tables": "unused"})
 listed = inventory(Path(dump))
 facts = facts_of(reading.evidence(spark, listed), options, listed)
-found = detect(facts, Thresholds(), settled_together).transactions
+found = detect(facts, Thresholds(), materialized_together).transactions
 rows = found.select("topic", "partition", "producer_id", "start_offset", "cause", "action").collect()
 print(json.dumps({"session": type(spark).__module__, "counts": counts, "rows": [row.asDict() for row in rows]}))

@@ -29,6 +29,8 @@ from txnlog.cli import main
 from txnlog.errors import HistoryError, TableError
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root
 
+pytestmark = pytest.mark.processes
+
 
 def with_a_slow_id() -> Coordinator:
     """Under way in two dumps, and rolled back by its timeout before the third."""

@@ -21,8 +21,8 @@ from tests.report_tables import NIGHT, file, night, transaction
 from tests.tables_by_hand import filled
 from txnlog.job.pruning import Kept, without_old_rows
 from txnlog.report.table_rows import rows
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import COORDINATOR_RANGES, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, TABLES, Root
 from txnlog.tables.store import Store
 

@@ -118,6 +118,7 @@ def in_any_order(found: list[Row], names: list[str]) -> list[str]:
     return sorted(str([row[name] for name in names]) for row in found)
 
 
+@pytest.mark.processes
 def test_the_latest_dump_that_is_read_in_full_is_listed(spark: SparkSession, tmp_path: Path) -> None:
     older = small_dump(tmp_path / "older")
     newer = small_dump(tmp_path / "newer", copied=NOW + DAY, ended=[FIRST_PRODUCER_ID])

@@ -28,8 +28,8 @@ from txnlog.errors import MissingTableError, TableError
 from txnlog.job.pruning import Kept, without_old_rows
 from txnlog.job.stored_archive import StoredArchive, stored_ranges
 from txnlog.report.table_rows import rows
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import (
     COORDINATOR_RANGES,
     COORDINATOR_RECORDS,

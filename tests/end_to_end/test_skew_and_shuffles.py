@@ -21,8 +21,8 @@ from txnlog.format.coordinator import TransactionState
 from txnlog.job.facts import facts_of
 from txnlog.sources import dump_source
 from txnlog.sources.reading import evidence
+from txnlog.spark.materialize import Materialized, materialized_together
 from txnlog.spark.session import IS_SMALL
-from txnlog.spark.settle import Settled, settled_together
 
 MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1
@@ -117,7 +117,7 @@ def adaptive(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def shuffles(frame: DataFrame) -> int:
-    """How many exchanges its plan has before anything is computed: of what was settled Spark knows that it is small."""
+    """How many exchanges its plan has before anything is computed: Spark knows that what was materialized is small."""
     plan = frame.select("*")._jdf.queryExecution().executedPlan().toString()
     return len(re.findall(r"(?<![A-Za-z])Exchange ", plan))
 
@@ -139,13 +139,13 @@ def found(adaptive: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> F
     facts = facts_of(read, DetectOptions(dump=str(root), tables=""), listed)
     counted: list[int] = []
 
-    def settle(*frames: DataFrame) -> list[Settled]:
+    def materialize(*frames: DataFrame) -> list[Materialized]:
         counted.extend(map(shuffles, frames))
-        return settled_together(*frames)
+        return materialized_together(*frames)
 
     verdicts: dict[str, set[Verdict]] = {"even": set(), "skewed": set()}
     dealt = replace(facts, batches=lambda wanted: several_tasks(lambda: facts.batches(wanted)))
-    detection = detect(dealt, Thresholds(), settle)
+    detection = detect(dealt, Thresholds(), materialize)
     for row in detection.transactions.collect():
         names = ("topic", "partition", "producer_id", "start_offset", "cause", "action", "confidence", "batches")
         verdicts[row["cluster"]].add(tuple(row[name] for name in names))

@@ -26,8 +26,8 @@ from txnlog.detection.replay import open_transactions
 from txnlog.keys import LOG_DIR
 from txnlog.sources import reading
 from txnlog.sources.rows import ReplayRow
+from txnlog.spark.materialize import materialized
 from txnlog.spark.schema import spark_schema
-from txnlog.spark.settle import settled
 
 pytestmark = pytest.mark.kafka
 COUNT = int(os.environ.get("LOGS", "10000"))
@@ -94,13 +94,13 @@ class Replayed:
 def replayed(spark: SparkSession, dump: Path) -> Replayed:
     """Our replay of all partitions of a dump, by the way that the job takes."""
     snapshots = reading.producer_snapshots(spark, str(dump))
-    files = settled(reading.dump_files(spark, str(dump)))
+    files = materialized(reading.dump_files(spark, str(dump)))
     unstated = ("CAST(NULL AS bigint) AS copy_started", "CAST(NULL AS bigint) AS copy_ended")
     times = copy_times(files, files.select(*LOG_DIR).distinct().selectExpr("*", *unstated), None, 0)
     ranked = ranked_copies(partition_copies(files, reading.checkpoints(spark, str(dump))))
-    copies = settled(believed(with_earliest(ranked, times)))
+    copies = materialized(believed(with_earliest(ranked, times)))
     runs = reading.evidence(spark, str(dump)).where("fact <> 'file'").select(*spark_schema(ReplayRow).names).persist()
-    found = settled(open_transactions(runs, snapshots, copies)).withColumn("last_activity", F.lit(0))
+    found = materialized(open_transactions(runs, snapshots, copies)).withColumn("last_activity", F.lit(0))
     stuck = held_back(found, runs, copies).select("partition", "last_stable_offset")
     ends = copies.join(stuck, "partition", "left").select(
         "partition", F.coalesce("last_stable_offset", "log_end_offset"), "log_end_offset"

@@ -27,8 +27,8 @@ from txnlog.config import Thresholds
 from txnlog.detection.pipeline import detect, shown_whole
 from txnlog.job.kept_records import keep_records
 from txnlog.job.stored_archive import StoredArchive
+from txnlog.spark.materialize import materialized_together
 from txnlog.spark.session import session
-from txnlog.spark.settle import settled_together
 from txnlog.tables.layout import Root
 from txnlog.tables.store import Store
 
@@ -123,7 +123,7 @@ class Tables:
         """What `txnlog archive` does with copies of the coordinators' logs."""
         assert self.store
         given, clusters = facts(self.spark, cases), [case.id for case in cases]
-        shown = shown_whole(given, Thresholds(), settled_together, None)
+        shown = shown_whole(given, Thresholds(), materialized_together, None)
         keep_records(self.store, clusters, given.transaction_states, shown.times, shown.whole_parts)
 
     def judge(self, cases: list[Case]) -> dict[str, list[dict[str, Any]]]:
@@ -133,7 +133,7 @@ class Tables:
         if self.store:
             archive = StoredArchive(self.store, clusters)
             given = replace(given, archive=archive if archive.ranges else None)
-        found = detect(given, Thresholds(), settled_together)
+        found = detect(given, Thresholds(), materialized_together)
         rows = by_cluster(found.transactions, clusters)
         if self.store:
             keep_records(self.store, clusters, given.transaction_states, found.times, found.whole_parts)

@@ -119,9 +119,9 @@ def _cluster(parsed: argparse.Namespace, found: list[dict[str, Any]]) -> str | N
     return str(parsed.cluster) if parsed.cluster else None
 
 
-def _cluster_id(cluster: str | None, told: list[dict[str, Any]]) -> str | None:
+def _cluster_id(cluster: str | None, runs: list[dict[str, Any]]) -> str | None:
     """The id of the cluster by its latest dump that had one, or else of the one that `verify` asked."""
-    found = [row["cluster_id"] for row in told if row["cluster"] == cluster and row.get("cluster_id")]
+    found = [row["cluster_id"] for row in runs if row["cluster"] == cluster and row.get("cluster_id")]
     return found[-1] if found else None
 
 

@@ -27,13 +27,13 @@ _ENDED = (
     "first_value(if(fate = 'MARKER', struct(applied_at, is_commit), NULL), true)"
     f" OVER ({_OF_PRODUCER} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS ended"
 )
-_SETTLED = f"max(if(fate = 'SETTLED', struct(offset, is_tombstone), NULL)) OVER (PARTITION BY {', '.join(_KEY)})"
+_FINAL = f"max(if(fate = 'FINAL', struct(offset, is_tombstone), NULL)) OVER (PARTITION BY {', '.join(_KEY)})"
 # A tombstone removes what counted before it; of two commits the one with the larger offset wins.
 _COUNTS = """CASE
     WHEN is_pending THEN false
-    WHEN fate = 'SETTLED' THEN offset = settled.offset AND NOT is_tombstone
-    WHEN settled IS NULL THEN NOT is_tombstone
-    ELSE NOT is_tombstone AND if(settled.is_tombstone, counts_from > settled.offset, offset > settled.offset)
+    WHEN fate = 'FINAL' THEN offset = final.offset AND NOT is_tombstone
+    WHEN final IS NULL THEN NOT is_tombstone
+    ELSE NOT is_tombstone AND if(final.is_tombstone, counts_from > final.offset, offset > final.offset)
 END"""
 _VALUE = (
     "struct(offset, file, position, broker, committed_offset, leader_epoch, metadata, commit_timestamp, topic_id,"
@@ -72,7 +72,7 @@ def last_records(records: DataFrame, copies: DataFrame) -> DataFrame:
     )
     others = found.where("producer_id IS NULL").selectExpr("*", "false AS is_pending", "offset AS counts_from")
     keyed = others.unionByName(of_transactions).selectExpr("*", _KIND, "has_end AND offset >= sure_from AS is_sure")
-    judged = keyed.selectExpr("*", f"{_SETTLED} AS settled").selectExpr("*", f"{_COUNTS} AS counts")
+    judged = keyed.selectExpr("*", f"{_FINAL} AS final").selectExpr("*", f"{_COUNTS} AS counts")
     return summed(judged, _KEY, *_LASTS).where("last IS NOT NULL OR pending IS NOT NULL")
 
 

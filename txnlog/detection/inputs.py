@@ -70,7 +70,7 @@ class Facts:
     archive: Archive | None = None
 
 
-class Settled(Protocol):
+class Materialized(Protocol):
     """A small result without its history: as a frame, and its rows."""
 
     @property
@@ -84,4 +84,4 @@ class Settled(Protocol):
         ...
 
 
-Settle = Callable[..., Sequence[Settled]]
+Materialize = Callable[..., Sequence[Materialized]]

@@ -30,7 +30,7 @@ from txnlog.detection.copies import believed, partition_copies, ranked_copies, w
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.idle_ids import idle_ids, idle_states
 from txnlog.detection.impact import held_back
-from txnlog.detection.inputs import Facts, Reaching, Settle, Settled
+from txnlog.detection.inputs import Facts, Materialize, Materialized, Reaching
 from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
@@ -78,19 +78,19 @@ class Shown(NamedTuple):
     undated: list[str]
 
 
-def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None = None) -> Detection:
+def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of: int | None = None) -> Detection:
     """A verdict on every open transaction of the dump.
 
-    `settle` gives back frames with the same rows and no history, computed by one query. Each step's results are small
-    (copies, open transactions) and used several times by the next one: unsettled, the plan would double at every step.
+    `materialize` gives back frames with the same rows and no history, computed by one query. Each step's results are
+    small (copies, open transactions) and used several times by the next one: else the plan would double at every step.
     """
     skew_ms, sums, snapshots = thresholds.clock_skew_ms, facts.replay_sums, facts.producer_snapshots
-    copies, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
+    copies, of_coordinators, times = _copies(facts, thresholds, materialize, as_of)
     archived = facts.archive.reaching(facts.transaction_states, of_coordinators.rows) if facts.archive else None
     taken = stretches(of_coordinators.frame, archived and archived.frame)
     states = recorded_states(facts.transaction_states, taken)
     disagreeing = disagreements(facts.transaction_states, of_coordinators.frame)
-    clusters, covered, opened, parts = settle(
+    clusters, covered, opened, parts = materialize(
         partition_counts(states, copies, facts.checkpoints, _clusters(facts.log_dirs)),
         coordinator_coverage(states, copies, times.frame, taken, disagreeing),
         open_transactions(sums, snapshots, copies),
@@ -101,21 +101,21 @@ def detect(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | No
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
         readable, idle = _with_archived(
-            readable, records, archived, covered.frame, of_coordinators.frame, others, settle
+            readable, records, archived, covered.frame, of_coordinators.frame, others, materialize
         )
-    coverage, placed, places = settle(
+    coverage, placed, places = materialize(
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
         .transform(_with_copy, copies, times.frame, clusters.frame)
         .transform(with_owner, readable, others),
         places_of_witnesses(opened.frame, sums, copies),
     )
-    (known,) = settle(
+    (known,) = materialize(
         placed.frame.transform(
             with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms
         ).selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
-    found = _judged(known, places.rows, facts, copies, readable, thresholds, settle)
+    found = _judged(known, places.rows, facts, copies, readable, thresholds, materialize)
     return Detection(
         found.frame,
         copies,
@@ -137,29 +137,29 @@ def _with_archived(
     covered: DataFrame,
     of_coordinators: DataFrame,
     others: DataFrame,
-    settle: Settle,
+    materialize: Materialize,
 ) -> tuple[DataFrame, DataFrame | None]:
     """The readable records with those that earlier dumps showed; and ids that were idle across holes, if it has any."""
     readable = readable.unionByName(archived_states(records, of_coordinators, archived.frame))
     if not archived.has_holes:
         return readable, None
-    (idle,) = settle(idle_ids(records, readable, covered, archived.frame, of_coordinators, others))
+    (idle,) = materialize(idle_ids(records, readable, covered, archived.frame, of_coordinators, others))
     return readable.unionByName(idle_states(records, readable, idle.frame)), idle.frame
 
 
 def _judged(
-    known: Settled,
+    known: Materialized,
     places: pa.Table,
     facts: Facts,
     copies: DataFrame,
     readable: DataFrame,
     thresholds: Thresholds,
-    settle: Settle,
-) -> Settled:
+    materialize: Materialize,
+) -> Materialized:
     """The transactions with their verdicts; what these need is read once more (`places`)."""
     sums, skew_ms = facts.replay_sums, thresholds.clock_skew_ms
     batches = facts.batches(_wanted(known.rows, places))
-    proved, unread = settle(
+    proved, unread = materialize(
         known.frame.transform(_proved, facts, batches, copies, thresholds),
         places_to_read(known.frame, sums, facts.producer_snapshots, readable, facts.dump_files),
     )
@@ -169,28 +169,28 @@ def _judged(
         .transform(with_unproved, copies, facts.sightings)
         .transform(with_verdicts, thresholds)
     )
-    (found,) = settle(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
+    (found,) = materialize(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))
     return found
 
 
-def shown_whole(facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None) -> Shown:
+def shown_whole(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of: int | None) -> Shown:
     """What the copies of coordinator partitions show, without a verdict on anything."""
-    _, of_coordinators, times = _copies(facts, thresholds, settle, as_of)
-    (parts,) = settle(whole_parts(facts.transaction_states, of_coordinators.frame))
+    _, of_coordinators, times = _copies(facts, thresholds, materialize, as_of)
+    (parts,) = materialize(whole_parts(facts.transaction_states, of_coordinators.frame))
     return Shown(parts.rows, times.frame, _undated(times))
 
 
-def _undated(times: Settled) -> list[str]:
+def _undated(times: Materialized) -> list[str]:
     return [row["log_dir"] for row in times.rows.to_pylist() if row["as_of"] is None]
 
 
 def _copies(
-    facts: Facts, thresholds: Thresholds, settle: Settle, as_of: int | None
-) -> tuple[DataFrame, Settled, Settled]:
+    facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of: int | None
+) -> tuple[DataFrame, Materialized, Materialized]:
     """The copy of each partition that is believed, all copies of the coordinators, and when each was taken."""
     ranked = ranked_copies(partition_copies(facts.dump_files, facts.checkpoints))
     taken_at = copy_times(facts.dump_files, facts.log_dirs, as_of, thresholds.slack_ms)
-    everywhere, of_coordinators, times = settle(
+    everywhere, of_coordinators, times = materialize(
         with_earliest(ranked, taken_at), coordinator_copies(facts.transaction_states, ranked), taken_at
     )
     return believed(everywhere.frame), of_coordinators, times

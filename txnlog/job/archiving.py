@@ -25,7 +25,7 @@ from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.steps import Steps
 from txnlog.job.stored_archive import stored_ranges
 from txnlog.sources.reading import evidence
-from txnlog.spark.settle import settled_together
+from txnlog.spark.materialize import materialized_together
 from txnlog.tables.layout import Root
 from txnlog.tables.lock import only_writer
 from txnlog.tables.store import Store
@@ -96,7 +96,7 @@ def archive_cluster(
 
 
 def _kept(store: Store, clusters: list[str], facts: Facts, options: DetectOptions) -> dict[str, int]:
-    shown = shown_whole(facts, options.thresholds, settled_together, options.as_of)
+    shown = shown_whole(facts, options.thresholds, materialized_together, options.as_of)
     check_dated(options, shown.undated)
     with ExitStack() as alone:
         # What is written depends on what is there: no other job may come in between.

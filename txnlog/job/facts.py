@@ -18,8 +18,8 @@ from txnlog.sources import reading
 from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, GROUP_RECORDS, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text_files import rows_of_pieces
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema, spark_schema
-from txnlog.spark.settle import local_frame
 
 if TYPE_CHECKING:
     from txnlog.live.coordinators import CoordinatorLogs

@@ -11,7 +11,7 @@ from txnlog.job.latest_dump import later_copies, latest_copies, renew
 from txnlog.job.steps import Steps
 from txnlog.keys import COPY, PARTITION
 from txnlog.report.partition_findings import CLOCK_SKEW_MS
-from txnlog.spark.settle import settled_together
+from txnlog.spark.materialize import materialized_together
 from txnlog.tables.layout import FINDINGS, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, TRANSACTIONS
 from txnlog.tables.store import Store
 
@@ -25,7 +25,7 @@ def write_full(store: Store, clusters: list[str], facts: Facts, detection: Detec
         return
     with steps.step("write the transactions of all logs"):
         latest = latest_copies(detection, later_copies(store, clusters, since, are_full=True))
-        (copies,) = settled_together(latest.where(f"NOT {IS_COORDINATOR}"))
+        (copies,) = materialized_together(latest.where(f"NOT {IS_COORDINATOR}"))
         if not copies.rows.num_rows:
             return
         of_copies = copies.frame.selectExpr(*COPY, "as_of").hint("broadcast")

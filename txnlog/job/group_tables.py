@@ -11,13 +11,13 @@ from txnlog.detection.stable_offsets import partition_ends
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.job.latest_dump import renew
 from txnlog.keys import COPY
-from txnlog.spark.settle import Settled
+from txnlog.spark.materialize import Materialized
 from txnlog.tables.layout import BLOCKED_GROUPS, GROUP_POSITIONS
 from txnlog.tables.store import Store
 
 
 def write_groups(
-    store: Store, clusters: list[str], facts: Facts, detection: Detection, dated: Settled, opened: DataFrame
+    store: Store, clusters: list[str], facts: Facts, detection: Detection, dated: Materialized, opened: DataFrame
 ) -> None:
     """Renew the rows of the groups whose partition of `__consumer_offsets` this dump shows later than any other.
 

@@ -16,8 +16,8 @@ from txnlog.job.last_shared import Row, rewritten_logs
 from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
 from txnlog.report.output import printable
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.archive_rows import CoordinatorRangeRow
 from txnlog.tables.changes import as_upserts, instant, of_table, rows_of_table
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, TRANSACTIONS

@@ -18,7 +18,7 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, within_calendars
 from txnlog.detection.replicas import CONTENT, OF_COPY
 from txnlog.detection.whole_ranges import WholeRange
-from txnlog.spark.settle import local_frame
+from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS
 from txnlog.tables.store import Store
 

@@ -28,7 +28,7 @@ from txnlog.job.stored_archive import StoredArchive
 from txnlog.report import prometheus
 from txnlog.report.prometheus import Figures, figures_of
 from txnlog.sources.reading import evidence
-from txnlog.spark.settle import settled_together
+from txnlog.spark.materialize import materialized_together
 from txnlog.tables.layout import (
     OPEN_TRANSACTIONS,
     RUNS,
@@ -73,7 +73,7 @@ def run_in(
         with steps.step("replay and judge"):
             archive = StoredArchive(store, clusters)
             facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
-            detection = detect(facts, options.thresholds, settled_together, options.as_of)
+            detection = detect(facts, options.thresholds, materialized_together, options.as_of)
             check_dated(options, detection.undated)
             _check_coordinators(options, detection)
         # What is written depends on what is there: no other job may come in between.

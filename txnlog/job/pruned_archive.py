@@ -15,7 +15,7 @@ from txnlog.detection.whole_ranges import WholeRange, without_old_holes
 from txnlog.job.kept_records import write_ranges
 from txnlog.job.old_rows import Old
 from txnlog.job.stored_archive import stored_ranges
-from txnlog.spark.settle import local_frame
+from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS, TRANSACTIONS
 from txnlog.tables.store import Store
 from txnlog.times import instant_literal

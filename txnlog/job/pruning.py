@@ -15,7 +15,7 @@ from txnlog.errors import MissingTableError
 from txnlog.job.old_rows import Old, old_rows
 from txnlog.job.pruned_archive import old_records, shorten_ranges
 from txnlog.job.steps import Steps
-from txnlog.spark.settle import settled_together
+from txnlog.spark.materialize import materialized_together
 from txnlog.tables.layout import COORDINATOR_RANGES, RUNS, URI, Root
 from txnlog.tables.lock import only_writer
 from txnlog.tables.store import Store
@@ -113,6 +113,6 @@ def _removed(store: Store, cluster: str, found: list[Old]) -> dict[tuple[str, st
 def counted(store: Store, cluster: str, found: list[Old]) -> list[int]:
     """How many rows of each are to be removed."""
     frames = [frame for old in found for frame in (store.read(old.table, [cluster]).where(old.where), old.staying)]
-    counts = settled_together(*(frame.selectExpr("count(*) AS number") for frame in frames))
+    counts = materialized_together(*(frame.selectExpr("count(*) AS number") for frame in frames))
     numbers = [int(count.rows.column("number")[0].as_py()) for count in counts]
     return [old - staying for old, staying in zip(numbers[::2], numbers[1::2], strict=True)]

@@ -21,8 +21,8 @@ from txnlog.job.run_summary import complete, is_repeated, latest_runs, of_cluste
 from txnlog.job.steps import Steps
 from txnlog.job.stored_remedies import with_remedies
 from txnlog.keys import COPY, LOG_DIR
+from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.changes import (
     as_upserts,
     candidate_changes,
@@ -63,7 +63,7 @@ def write_results(
         candidates = store.read(ABORT_CANDIDATES, clusters)
         contradicted = detection.transactions.where("is_contradicted")
         # All that is small and decides what is written, by one query.
-        transactions, to_abort, dated, runs, latest, states = settled_together(
+        transactions, to_abort, dated, runs, latest, states = materialized_together(
             open_transaction_changes(found, existing, covered).unionByName(
                 as_upserts(kept_in_later_dumps(found, known))
             ),

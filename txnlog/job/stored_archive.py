@@ -22,8 +22,8 @@ from txnlog.errors import TableError
 from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import spark_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS
 from txnlog.tables.store import Store
 

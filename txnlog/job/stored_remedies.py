@@ -9,11 +9,11 @@ import pyarrow as pa
 from txnlog.report.kafka_listing import UNDER_WAY
 from txnlog.report.remedy import States, by_id, remedy
 from txnlog.report.remedy_list import as_text
-from txnlog.spark.settle import Settled
+from txnlog.spark.materialize import Materialized
 from txnlog.times import moment_of
 
 
-def with_remedies(changes: Settled, judged: pa.Table) -> Settled:
+def with_remedies(changes: Materialized, judged: pa.Table) -> Materialized:
     """Rows of `open_transactions` with their `remedy`. `judged` has the detection's rows of the same run."""
     states = _states_under_way(judged)
     rows = changes.rows.to_pylist()

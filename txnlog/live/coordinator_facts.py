@@ -19,8 +19,8 @@ from txnlog.format.structure import fields
 from txnlog.live.coordinators import Consumed, CoordinatorLogs, PartitionLog
 from txnlog.sources.coordinator_states import NULLS, decoded, state_batches
 from txnlog.sources.rows import CheckpointRow, DumpFileRow, TransactionStateRow
+from txnlog.spark.materialize import frame_of, local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import frame_of, local_frame
 
 # No folder of a dump has such a name; ties between copies are broken by broker name, so this copy wins.
 BROKER, LOG_DIR = "(live)", "//live"

@@ -71,8 +71,8 @@ def _by_coordinator(row: Row, following: Mapping[tuple[Any, ...], Row]) -> Row:
 
 def _row(event: Row, time: Any, by: str, new: Row | None) -> Row:
     names = ("producer_id", "producer_epoch")
-    told = event | {name: new and new[name] for name in names} | {"time": time, "fenced_by": by}
-    return {name: told[name] for name in COLUMNS}
+    fields = event | {name: new and new[name] for name in names} | {"time": time, "fenced_by": by}
+    return {name: fields[name] for name in COLUMNS}
 
 
 def rendered(found: Fencings, form: str, width: int | None = None, tables: str = "") -> str:

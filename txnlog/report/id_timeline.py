@@ -92,12 +92,12 @@ def of_transaction(row: Row) -> Row:
     is_fence = row["ended_by"] in ("TIMEOUT", "FENCING")
     fenced = {"fenced_producer_id": row["producer_id"], "fenced_epoch": row["producer_epoch"]} if is_fence else {}
     epoch = row["end_epoch"] if row["producer_epoch"] is None else row["producer_epoch"]
-    told = {"time": row["start_timestamp"], "event": row["status"], "offset": row["first_offset"]}
-    return _event(row | told | fenced | {"producer_epoch": epoch})
+    fields = {"time": row["start_timestamp"], "event": row["status"], "offset": row["first_offset"]}
+    return _event(row | fields | fenced | {"producer_epoch": epoch})
 
 
-def _event(told: Row) -> Row:
-    return {name: told.get(name, nothing) for name, nothing in _NOTHING.items()}
+def _event(fields: Row) -> Row:
+    return {name: fields.get(name, nothing) for name, nothing in _NOTHING.items()}
 
 
 def rendered(found: IdTimeline, form: str, width: int | None = None, tables: str = "") -> str:

@@ -111,12 +111,12 @@ def _marks(events: Iterable[Row], axis: _Axis, y: int) -> Iterator[str]:
     for event in events:
         if event["event"] in (STARTED, EXPIRED):
             x, middle, half = axis.x(event["time"]), y + BAR / 2, BAR / 2
-            told = f"{event['event']} {plain(event['time'])}"
+            label = f"{event['event']} {plain(event['time'])}"
             if event["event"] == STARTED:
-                told += f": producer id {event['producer_id']}, epoch {event['producer_epoch']}"
-                told += f", fenced {fenced(event)}" if fenced(event) else ""
+                label += f": producer id {event['producer_id']}, epoch {event['producer_epoch']}"
+                label += f", fenced {fenced(event)}" if fenced(event) else ""
             shape = f"M{x} {middle - half}l{half} {BAR}h-{BAR}z" if event["event"] == STARTED else f"M{x} {y}v{BAR}"
-            yield f'<path d="{shape}" fill="{INK}" stroke="{INK}"><title>{escape(told)}</title></path>'
+            yield f'<path d="{shape}" fill="{INK}" stroke="{INK}"><title>{escape(label)}</title></path>'
 
 
 def _bars(events: Iterable[Row], axis: _Axis, lines: dict[str, int]) -> Iterator[str]:
@@ -126,9 +126,9 @@ def _bars(events: Iterable[Row], axis: _Axis, lines: dict[str, int]) -> Iterator
         x = min(axis.x(event["time"]), RIGHT - LEAST)
         width = max(LEAST, round((RIGHT if event["under_way"] else axis.x(_end(event))) - x, 1))
         took = "" if event["duration_ms"] is None else f", {lasting(event['duration_ms'])}"
-        told = f"{event['event']} {plain(event['time'])}{took}, epoch {event['producer_epoch']}"
-        told += f", ended by {event['ended_by']}" if event["ended_by"] else ""
+        label = f"{event['event']} {plain(event['time'])}{took}, epoch {event['producer_epoch']}"
+        label += f", ended by {event['ended_by']}" if event["ended_by"] else ""
         for name in event["names"]:
-            title = f"<title>{escape(printable(f'{name}: {told}'))}</title>"
+            title = f"<title>{escape(printable(f'{name}: {label}'))}</title>"
             place = f'x="{x}" y="{lines[name]}" width="{width}" height="{BAR}"'
             yield f"<rect {place} {_look(event['event'])}>{title}</rect>"

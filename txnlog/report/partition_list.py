@@ -95,15 +95,15 @@ def rendered(found: Found, form: str, width: int | None, dump: str) -> str:
         return as_json(found.rows)
     if form == "csv":
         return as_csv(found.rows, COLUMNS)
-    lines = [*_told(found), *_next(found, dump)]
+    lines = [*_counts(found), *_next(found, dump)]
     return (as_table(found.rows, _columns(found.rows), width) if found.rows else "") + "\n".join([*lines, ""])
 
 
-def _told(found: Found) -> Iterator[str]:
+def _counts(found: Found) -> Iterator[str]:
     whole = found.counts.total()
     numbers = ", ".join(f"{found.counts[outcome]} {outcome}" for outcome in OUTCOMES if found.counts[outcome])
-    told = f"{counted(whole, 'transaction')}: {numbers}." if whole else "No transactions."
-    yield f"{found.place} by {found.log_dir or 'this folder'}: {told}"
+    counts = f"{counted(whole, 'transaction')}: {numbers}." if whole else "No transactions."
+    yield f"{found.place} by {found.log_dir or 'this folder'}: {counts}"
     if len(found.rows) < whole:
         yield f"Only the latest {len(found.rows)} are listed: --limit {whole} lists all."
     reasons = [row for row in found.rows if row["reason"] is not None]

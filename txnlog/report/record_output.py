@@ -120,10 +120,10 @@ def _whose(found: RecordAnswer, batch: Batch, tables: str) -> Iterator[Paragraph
 
 def _transaction(row: Row, matched_by: str) -> str:
     times = {"began": row["start_timestamp"], "decided": row["decided_at"], "completed": row["completed_at"]}
-    told = ", ".join(f"{what} {plain(time)}" for what, time in times.items() if time is not None)
+    moments = ", ".join(f"{what} {plain(time)}" for what, time in times.items() if time is not None)
     by = "the marker's epoch, which no other one has" if matched_by == "EPOCH" else "the marker's time, if clocks agree"
     ended = "" if row["ended_by"] is None else f", ended by {row['ended_by']}"
-    return f"its transaction: {told} (coordinator's clock){ended}; found by {by}"
+    return f"its transaction: {moments} (coordinator's clock){ended}; found by {by}"
 
 
 def _where_consumers_stop(found: RecordAnswer, known: Known, tables: str) -> Iterator[Paragraph]:

@@ -29,7 +29,7 @@ from txnlog.format.record import records
 from txnlog.format.scan import Run
 from txnlog.sources.arrow import place_of, record_batches
 from txnlog.sources.group_events import Event, Kept, events_of, kept_of, markers_of
-from txnlog.sources.group_rows import COMMITTED, MARKER, NULLS, PENDING, SETTLED, WANTED, GroupRecordRow, row_of
+from txnlog.sources.group_rows import COMMITTED, FINAL, MARKER, NULLS, PENDING, WANTED, GroupRecordRow, row_of
 
 # Bytes of keys and values that are kept before they are handed on as rows.
 BYTES_KEPT = 4 << 20
@@ -44,7 +44,7 @@ class GroupLog:
         self._clear()
 
     def _clear(self) -> None:
-        self._settled: dict[bytes, Kept] = {}
+        self._final: dict[bytes, Kept] = {}
         self._committed: dict[bytes, tuple[Kept, int, int]] = {}
         self._pending: dict[int, dict[bytes, Kept]] = {}
         self._markers: dict[int, tuple[Kept, bool]] = {}
@@ -69,9 +69,9 @@ class GroupLog:
         found = found.chosen(np.isin(types, WANTED))
         of_transactions = (headers["attributes"] & wire.TRANSACTIONAL != 0) & (headers["producer_id"] >= 0)
         is_pending = of_transactions[found.batches]
-        settled = found.chosen(~is_pending)
-        for _, key, kept in kept_of(file, run, settled, settled.last_of_keys()):
-            self._settle(key, kept)
+        final = found.chosen(~is_pending)
+        for _, key, kept in kept_of(file, run, final, final.last_of_keys()):
+            self._finish(key, kept)
         pending = found.chosen(is_pending)
         events = [*events_of(run, kept_of(file, run, pending, np.arange(len(pending.offsets))))]
         for index in found.left.tolist():
@@ -80,17 +80,17 @@ class GroupLog:
                 events.append(Event(index, int(headers["producer_id"][index]), one_by_one))
             else:
                 for key, kept in one_by_one:
-                    self._settle(key, kept)
+                    self._finish(key, kept)
         events.sort(key=lambda each: each.batch)
         markers = markers_of(file, run, control, first, end)
         for event in heapq.merge(events, markers, key=lambda each: each.batch):
             self._follow(event)
 
-    def _settle(self, key: bytes, kept: Kept) -> None:
-        before = self._settled.get(key)
+    def _finish(self, key: bytes, kept: Kept) -> None:
+        before = self._final.get(key)
         if before is not None and before.offset > kept.offset:
             return
-        self._settled[key] = kept
+        self._final[key] = kept
         self._size += len(key) + len(kept.value or b"")
         committed = self._committed.get(key)
         if committed is not None and not _counts(committed, kept):
@@ -109,9 +109,9 @@ class GroupLog:
         ended = self._pending.pop(event.producer_id, {})
         for key, kept in ended.items() if is_commit else ():
             found, before = (kept, event.at.offset, event.producer_id), self._committed.get(key)
-            settled = self._settled.get(key)
+            final = self._final.get(key)
             is_later = before is None or before[0].offset < kept.offset
-            if kept.value is not None and is_later and (settled is None or _counts(found, settled)):
+            if kept.value is not None and is_later and (final is None or _counts(found, final)):
                 self._committed[key] = found
 
     def _one_by_one(self, file: DumpFile, run: Run, index: int) -> Iterator[tuple[bytes, Kept]]:
@@ -145,8 +145,8 @@ class GroupLog:
         self._clear()
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        for key, kept in self._settled.items():
-            yield from self._row(key, kept, {"fate": SETTLED, "applied_at": kept.offset})
+        for key, kept in self._final.items():
+            yield from self._row(key, kept, {"fate": FINAL, "applied_at": kept.offset})
         for key, (kept, applied_at, producer_id) in self._committed.items():
             yield from self._row(key, kept, {"fate": COMMITTED, "applied_at": applied_at, "producer_id": producer_id})
         for producer_id, pending in self._pending.items():
@@ -163,10 +163,10 @@ class GroupLog:
             self._not_decoded[kept.file.file, UNREADABLE] += 1
 
 
-def _counts(committed: tuple[Kept, int, int], settled: Kept) -> bool:
+def _counts(committed: tuple[Kept, int, int], final: Kept) -> bool:
     """Whether a commit of a transaction counts beside the last other record of its key."""
     kept, applied_at, _ = committed
-    return applied_at > settled.offset if settled.value is None else kept.offset > settled.offset
+    return applied_at > final.offset if final.value is None else kept.offset > final.offset
 
 
 def _place(kept: Kept) -> dict[str, Any]:

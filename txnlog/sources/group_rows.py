@@ -10,7 +10,7 @@ from txnlog.format.group_records import assigned_partitions, group_key, group_va
 from txnlog.format.structure import BOOLEAN, GROUP_MEMBERS, INT32, INT64, TEXT, fields
 
 # What has become of a record within its piece of the log. A marker ends what earlier pieces have left pending.
-SETTLED, COMMITTED, PENDING, MARKER = "SETTLED", "COMMITTED", "PENDING", "MARKER"
+FINAL, COMMITTED, PENDING, MARKER = "FINAL", "COMMITTED", "PENDING", "MARKER"
 LEGACY_COMMIT, COMMIT, CLASSIC_GROUP, CONSUMER_GROUP, MEMBER, ASSIGNMENT = 0, 1, 2, 3, 5, 8
 # The types of which a row is made.
 WANTED = (LEGACY_COMMIT, COMMIT, CLASSIC_GROUP, CONSUMER_GROUP, MEMBER, ASSIGNMENT)
@@ -26,8 +26,8 @@ class GroupRecordRow(NamedTuple):
     file: Annotated[str, TEXT, "Its segment, relative to the dump."]
     position: Annotated[int, INT64, "Byte of the segment at which its batch starts."]
     offset: Annotated[int, INT64, "Its offset."]
-    fate: Annotated[str, TEXT, "SETTLED, COMMITTED (by a marker in the piece), PENDING; MARKER."]
-    producer_id: Annotated[int | None, INT64, "Producer id of its transaction; null if SETTLED."]
+    fate: Annotated[str, TEXT, "FINAL, COMMITTED (by a marker in the piece), PENDING; MARKER."]
+    producer_id: Annotated[int | None, INT64, "Producer id of its transaction; null if FINAL."]
     applied_at: Annotated[int | None, INT64, "Offset from which on it counts; null if PENDING."]
     is_commit: Annotated[bool | None, BOOLEAN, "Whether a MARKER is a COMMIT."]
     record_type: Annotated[str | None, TEXT, "Its type by Kafka's name; null for a MARKER."]

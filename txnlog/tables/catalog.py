@@ -83,8 +83,8 @@ def streamed(spark: SparkSession, root: Root, query: str, tables: Mapping[str, T
 
 def append(root: Root, table: Table, rows: Sequence[tuple[object, ...]]) -> None:
     """Add rows, in the order of the table's columns. `TableError` where that cannot be."""
+    from txnlog.spark.materialize import local_frame
     from txnlog.spark.schema import arrow_schema
-    from txnlog.spark.settle import local_frame
     from txnlog.tables.store import Store
 
     spark, names = session_of(root), [each.name for each in columns_of(table)]

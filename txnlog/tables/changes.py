@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
 from txnlog.keys import PARTITION, TRANSACTION
+from txnlog.spark.materialize import nullable
 from txnlog.spark.schema import spark_schema
-from txnlog.spark.settle import nullable
 from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RULES_GENERATION, Table, columns_of
 from txnlog.times import within_calendar
 

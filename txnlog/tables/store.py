@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 
 import txnlog
 from txnlog.errors import TableError
+from txnlog.spark.materialize import Materialized, materialized_together
 from txnlog.spark.session import is_small
-from txnlog.spark.settle import Settled, settled_together
 from txnlog.spark.spark_errors import SPARK_ERRORS, cause_of, condition_of
 from txnlog.tables.begun import remove_begun_log
 from txnlog.tables.changes import DELETE, OPERATION, of_table
@@ -101,7 +101,7 @@ class Store:
         writer = of_table(table, rows).write.format("delta").mode("overwrite")
         self._save(table, writer.option("replaceWhere", f"{of_clusters(clusters)} AND ({where})"))
 
-    def merge(self, table: Table, changes: DataFrame | Settled, clusters: list[str], among: str = "true") -> None:
+    def merge(self, table: Table, changes: DataFrame | Materialized, clusters: list[str], among: str = "true") -> None:
         """Carry out changes, if there are any: rows of the table and an `OPERATION` each; each key occurs once.
 
         `among` holds for each row (of `target`) that any of them can be for: files without such rows are not read.
@@ -110,7 +110,7 @@ class Store:
         """
         if self.is_new(table):
             # A merge takes five times as long.
-            rows = changes.frame if isinstance(changes, Settled) else changes
+            rows = changes.frame if isinstance(changes, Materialized) else changes
             self.append(table, rows.where(f"{OPERATION} <> '{DELETE}'"))
             return
         names = [field.name for field in columns_of(table)]
@@ -134,11 +134,11 @@ class Store:
         self._run(table, lambda: answer.extend(self.spark.sql(sql).collect()))
         return answer
 
-    def _run_with(self, table: Table, sql: str, changes: DataFrame | Settled) -> None:
+    def _run_with(self, table: Table, sql: str, changes: DataFrame | Materialized) -> None:
         """Run a MERGE. It reads the changes twice, so few of them are computed before, and of none nothing is made."""
-        if is_small(self.spark) and not isinstance(changes, Settled):
-            (changes,) = settled_together(changes)
-        if isinstance(changes, Settled):
+        if is_small(self.spark) and not isinstance(changes, Materialized):
+            (changes,) = materialized_together(changes)
+        if isinstance(changes, Materialized):
             if not changes.rows.num_rows:
                 return
             changes = changes.frame

@@ -16,8 +16,8 @@ from txnlog.detection.matches import with_recorded
 from txnlog.job.latest_dump import TIMES
 from txnlog.report.partition_findings import CLOCK_SKEW_MS, Recorded
 from txnlog.sources.transaction_rows import PartitionTransactionRow
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.changes import instant, rows_of_table
 from txnlog.tables.layout import (
     FINDINGS,

@@ -15,8 +15,8 @@ from txnlog.detection.matches import with_recorded
 from txnlog.report.partition_findings import CLOCK_SKEW_MS, Recorded
 from txnlog.sources.log_copy import Place
 from txnlog.sources.transaction_rows import PartitionTransactionRow
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import TRANSACTIONAL_IDS, TRANSACTIONS, Root
 from txnlog.times import epoch_ms
 

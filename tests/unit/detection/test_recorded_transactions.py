@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from txnlog.detection.recorded_transactions import combined, of_records
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.archive_rows import CoordinatorRecordRow
 
 START = datetime(2026, 11, 21, tzinfo=UTC)

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from tests.report_tables import file
 from tests.tables_by_hand import filled
 from txnlog.job.latest_dump import later_copies
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import DUMP_FILES, Root
 from txnlog.tables.store import Store
 

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.report_tables import NIGHT, Row, transaction
 from tests.tables_by_hand import filled
 from txnlog.job.proved_commits import kept_in_later_dumps
+from txnlog.spark.materialize import local_frame
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame
 from txnlog.tables.layout import OPEN_TRANSACTIONS
 
 DAY = timedelta(days=1)

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.quick_spark import with_settings
 from tests.report_tables import NIGHT, transaction
 from txnlog.job.stored_remedies import with_remedies
+from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema
-from txnlog.spark.settle import local_frame, settled_together
 from txnlog.tables.verdict_rows import OpenTransactionRow
 from txnlog.times import LATEST_MS, epoch_ms
 
@@ -38,7 +38,7 @@ def test_instants_are_utc_in_any_zone_and_may_be_the_last_of_all(
     names = [field.name for field in arrow_schema(OpenTransactionRow)]
     with with_settings(spark, {"spark.sql.session.timeZone": zone}):
         rows = [{name: row.get(name) for name in names}]
-        (changes,) = settled_together(local_frame(spark, rows, arrow_schema(OpenTransactionRow)))
+        (changes,) = materialized_together(local_frame(spark, rows, arrow_schema(OpenTransactionRow)))
         current = {"state": "Ongoing", "start_timestamp": started, "timeout_ms": 3_600_000, "broker": "1"}
         judged = pa.Table.from_pylist(
             [{name: row[name] for name in ("cluster", "transactional_id")} | {"current": started and current}]

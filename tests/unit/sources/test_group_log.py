@@ -58,12 +58,12 @@ def test_a_commit_is_a_row() -> None:
     first = group_batch(0, (commit_key("g", "t", 7), commit_value(300, version=4, topic_id=TOPIC_ID)))
     assert list(left(first + group_batch(1, (commit_key("g", "t", 8), None)))) == [
         PLACE | {
-            "position": 0, "offset": 0, "fate": "SETTLED", "applied_at": 0, "record_type": "OFFSET_COMMIT",
+            "position": 0, "offset": 0, "fate": "FINAL", "applied_at": 0, "record_type": "OFFSET_COMMIT",
             "is_tombstone": False, "group_id": "g", "topic": "t", "partition": 7, "topic_id": TOPIC_ID,
             "committed_offset": 300, "leader_epoch": 7, "metadata": "note", "commit_timestamp": 5,
         },
         PLACE | {
-            "position": len(first), "offset": 1, "fate": "SETTLED", "applied_at": 1, "record_type": "OFFSET_COMMIT",
+            "position": len(first), "offset": 1, "fate": "FINAL", "applied_at": 1, "record_type": "OFFSET_COMMIT",
             "is_tombstone": True, "group_id": "g", "topic": "t", "partition": 8,
         },
     ]  # fmt: skip
@@ -196,7 +196,7 @@ def together(found: list[dict[str, Any]]) -> tuple[dict[bytes, int], dict[int, d
             for row in found
             if row["fate"] != "MARKER" and commit_key(row["group_id"], row["topic"], row["partition"]) == key
         ]
-        settled = max((row for row in of_key if row["fate"] == "SETTLED"), key=lambda row: row["offset"], default=None)
+        final = max((row for row in of_key if row["fate"] == "FINAL"), key=lambda row: row["offset"], default=None)
         candidates = []
         for row in of_key:
             ends = [
@@ -210,12 +210,12 @@ def together(found: list[dict[str, Any]]) -> tuple[dict[bytes, int], dict[int, d
                 candidates.append(
                     (row["offset"], row["applied_at"] if end is None or row["fate"] == "COMMITTED" else end["offset"])
                 )
-        if settled is not None:
-            since = settled["offset"]
+        if final is not None:
+            since = final["offset"]
             candidates = [
-                (at, applied) for at, applied in candidates if (applied if settled["is_tombstone"] else at) > since
+                (at, applied) for at, applied in candidates if (applied if final["is_tombstone"] else at) > since
             ]
-            candidates += [] if settled["is_tombstone"] else [(since, since)]
+            candidates += [] if final["is_tombstone"] else [(since, since)]
         if candidates:
             offsets[key] = max(candidates)[0]
     return offsets, pending

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from tests.executions import last_execution
-from txnlog.spark.settle import frame_of, local_frame, settled, settled_together
+from txnlog.spark.materialize import frame_of, local_frame, materialized, materialized_together
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -30,15 +30,15 @@ def test_no_row_is_lost_after_an_empty_piece(spark: SparkSession, sizes: tuple[i
     assert [row.number for row in found.collect()] == list(range(sum(sizes)))
 
 
-def test_rows_of_partitions_that_are_partly_empty_are_settled(spark: SparkSession) -> None:
+def test_rows_of_partitions_that_are_partly_empty_are_materialized(spark: SparkSession) -> None:
     frame = spark.range(0, 100, 1, 10).where("id % 30 = 29")
-    assert [row.id for row in settled(frame).collect()] == [29, 59, 89]
-    assert settled(frame.where("id < 0")).collect() == []
+    assert [row.id for row in materialized(frame).collect()] == [29, 59, 89]
+    assert materialized(frame.where("id < 0")).collect() == []
 
 
 def test_what_sparks_schema_says_of_a_column_is_kept(spark: SparkSession) -> None:
     schema = StructType([StructField("number", LongType(), True, {"comment": "how many"})])
-    assert settled(spark.createDataFrame([(1,)], schema)).schema == schema
+    assert materialized(spark.createDataFrame([(1,)], schema)).schema == schema
     assert frame_of(spark, pieces((1, 0, 1)), SCHEMA, schema).schema == schema
 
 
@@ -56,11 +56,13 @@ def test_of_few_rows_nothing_is_exchanged(spark: SparkSession) -> None:
     assert sorted(tuple(row) for row in ranked.collect()) == [(0, 1, 1), (1, 1, 1), (2, 1, 1)]
 
 
-def test_several_frames_are_settled_by_one_query_each_with_its_own_rows(spark: SparkSession) -> None:
+def test_several_frames_are_materialized_by_one_query_each_with_its_own_rows(spark: SparkSession) -> None:
     numbers = spark.range(0, 9, 1, 3)
     nothing = numbers.selectExpr("struct(id AS one, CAST(NULL AS string) AS none) AS pair").where("pair.one > 9")
     before = last_execution(spark)
-    first, second, third = settled_together(numbers.where("id > 6"), nothing, numbers.selectExpr("id", "NULL AS n"))
+    first, second, third = materialized_together(
+        numbers.where("id > 6"), nothing, numbers.selectExpr("id", "NULL AS n")
+    )
     assert last_execution(spark) == before + 2
     assert (first.rows.to_pylist(), second.rows.to_pylist()) == ([{"id": 7}, {"id": 8}], [])
     assert sorted(row.id for row in first.frame.collect()) == [7, 8]

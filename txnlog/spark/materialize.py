@@ -14,19 +14,19 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from txnlog.spark.session import is_small
 
 
-class Settled:
+class Materialized:
     """A result that was computed: its rows in the driver, and from there as a local relation."""
 
     def __init__(self, spark: SparkSession, rows: pa.Table, schema: StructType) -> None:
         self.rows = rows
         self._spark, self._schema = spark, schema
 
-    def with_column(self, name: str, values: Sequence[Any]) -> Settled:
+    def with_column(self, name: str, values: Sequence[Any]) -> Materialized:
         """The same rows with these values in one of their columns, one a row."""
         place = self.rows.schema.get_field_index(name)
         field = self.rows.schema.field(place)
         rows = self.rows.set_column(place, field, pa.array(values, field.type))
-        return Settled(self._spark, rows, self._schema)
+        return Materialized(self._spark, rows, self._schema)
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -34,18 +34,18 @@ class Settled:
         return frame_of(self._spark, self.rows.to_batches(), self.rows.schema, self._schema)
 
 
-def settled(frame: DataFrame) -> DataFrame:
+def materialized(frame: DataFrame) -> DataFrame:
     """The same rows as a local relation: computed once, through the driver, as Arrow.
 
     For results that are small by nature (copies of partitions, open transactions). Unlike `persist` and checkpoints
     it works on classic Spark, on Spark Connect and on Databricks serverless compute alike.
     """
-    (only,) = settled_together(frame)
+    (only,) = materialized_together(frame)
     return only.frame
 
 
-def settled_together(*frames: DataFrame) -> list[Settled]:
-    """As `settled`, several frames by one query: a query takes time to plan and to start, however little it computes.
+def materialized_together(*frames: DataFrame) -> list[Materialized]:
+    """As `materialized`, several frames by one query: each takes time to plan and to start, however little it computes.
 
     Each frame is one column of structures of a union, which is null in the rows of the others.
     """
@@ -57,7 +57,7 @@ def settled_together(*frames: DataFrame) -> list[Settled]:
     wanted = StructType([StructField(name, schema) for name, schema in zip(columns, schemas, strict=True)])
     table = union.to(wanted).toArrow()
     return [
-        Settled(frames[0].sparkSession, _rows(table.column(name)), schema)
+        Materialized(frames[0].sparkSession, _rows(table.column(name)), schema)
         for name, schema in zip(columns, schemas, strict=True)
     ]
 
