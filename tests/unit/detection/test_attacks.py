@@ -434,6 +434,10 @@ CASES = [
     attack(2, "a commit sent twice, the next one lost", "data(0)@100 commit(1)@100:01 commit(2)@100:01 data(3)@100:02",
            "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete@100:01 ongoing@100:01[orders-0]"
            " prepare_commit@100:03 complete@100:03", "SKEW UNDETERMINED"),
+    attack(2, "a commit sent once more after minutes, the next one lost",
+           "data(0)@90 commit(1)@90 commit(2)@100 data(3)@100:01",
+           "empty@50 ongoing@89[orders-0] prepare_commit@90 complete@90 ongoing@99[orders-0]"
+           " prepare_commit@100:02 complete@100:02", "SKEW UNDETERMINED"),
     attack(2, "a commit sent twice, by the coordinator that was elected since, after data of the next one, which is lost",
            "data(0)@100 commit(1)@100:01 data(2)@100:02 commit(3, by=2)@100:02 data(4)@100:03",
            "empty@50 ongoing@99[orders-0] prepare_commit@100:01 complete(coordinator=2)@100:01 ongoing@100:01[orders-0]"

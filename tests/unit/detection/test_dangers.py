@@ -121,7 +121,7 @@ SKEW = [
     elsewhere("41: aborted before, markers written while the partition was copied", "data(0)@900",
               "empty@50 ongoing@899[orders-0] prepare_abort@920 complete(written=1001)@920", (1020, 1030),
               "SKEW UNDETERMINED"),
-    Case("skew: 41: aborted when the copy may have been under way already", "data(0)@900",
+    Case("skew: 41: aborted when the copy may have been under way already", "data(0)@900 abort(1, of=8)@901",
          "empty@50 ongoing@899[orders-0] prepare_abort@995 complete@995", copied={"1": (1000, None)},
          want="SKEW UNDETERMINED"),
     Case("skew: 41: aborted when the copy cannot have been under way yet", "data(0)@900 abort(1, of=8)@901",
