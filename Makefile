@@ -86,7 +86,7 @@ simulate: $(READY) ## judge dumps of 10 000 simulated clusters, whose true state
 	$(BIN)/python -m tests.simulation.judged --clusters 10000 $(ARGS)
 	$(BIN)/python -m tests.simulation.judged --clusters 2000 --archives 2 $(ARGS)
 
-mutants: $(READY) ## break the code in each listed way and check that a test fails; forty minutes; ARGS="--only words" for some
+mutants: $(READY) ## break the code in each listed way and check that a test fails; an hour; ARGS="--only words" for some
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(READY) ## ruff's rules, and which package may import which

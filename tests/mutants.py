@@ -2,8 +2,9 @@
 
     python -m tests.mutants [--only WORDS]
 
-All of them take about forty minutes on two busy cores. Two processes each break a copy of the tracked files; the files
-themselves are never changed. Each starts one JVM for the Spark of all its tests, as to start one takes long.
+All of them take about an hour on two busy cores. Two processes at a time each break a copy of the tracked files; the
+files themselves are never changed. Each starts one JVM for the Spark of its tests, as to start one takes long, and ends
+after a few of them: what Python had of a JVM stays in it when the process of a test has ended.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ LIST = Path(__file__).with_suffix(".toml")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider")
 TEST_FAILED = 1
 PROCESSES = 2
+# The mutants of one JVM.
+MOST_OF_A_SHARE = 15
 
 
 class Mutant(NamedTuple):
@@ -56,21 +59,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="WORDS", default="", help="only mutants whose words or file contain this")
     mutants, began = listed(parser.parse_args().only), time.monotonic()
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), max_tasks_per_child=1) as pool:
         survived = sum(pool.map(survivors, shares(mutants)))
     print(f"{len(mutants)} mutants, {survived} survived, {(time.monotonic() - began) / 60:.0f} min")
     return 1 if survived else 0
 
 
 def shares(mutants: list[Mutant]) -> list[list[Mutant]]:
-    """One share of the mutants for each process, about equal; those of a file of tests are in one."""
-    files: dict[str, list[Mutant]] = {}
-    for mutant in mutants:
-        files.setdefault(mutant.test.partition("::")[0], []).append(mutant)
-    dealt: list[list[Mutant]] = [[] for _ in range(PROCESSES)]
-    for of_file in sorted(files.values(), key=len, reverse=True):
-        min(dealt, key=len).extend(of_file)
-    return list(filter(None, dealt))
+    """Shares of the mutants, one for each JVM. Those of a file of tests are in one, as far as it is not too many."""
+    in_turn = sorted(mutants, key=lambda each: each.test.partition("::")[0])
+    return [in_turn[start : start + MOST_OF_A_SHARE] for start in range(0, len(in_turn), MOST_OF_A_SHARE)]
 
 
 def survivors(mutants: list[Mutant]) -> int:

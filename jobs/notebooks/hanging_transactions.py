@@ -29,6 +29,7 @@
 # COMMAND ----------
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, Window
@@ -188,8 +189,12 @@ views = {
 for name, rows in views.items():
     rows.createOrReplaceTempView(name)
 
-# Input of the HTML report's figures: the latest run over each cluster in these tables.
-report = contents.of_spark(spark, tables)
+# Input of the HTML report's figures: of the latest run over each cluster in these tables, what the parameters ask for.
+key = ("cluster", "topic", "partition", "start_offset", "producer_id")
+asked = {tuple(row) for row in spark.sql(f"SELECT {', '.join(key)} FROM open_transactions").collect()}
+report = contents.of_spark(spark, tables).only(wanted["cluster"] or None)
+opened = [row for row in report.transactions if tuple(map(row.get, key)) in asked]
+report = replace(report, transactions=opened)
 
 # COMMAND ----------
 
@@ -371,7 +376,7 @@ plot("6-open-over-time", charts.steps(lines, "open transactions"))
 # COMMAND ----------
 
 durations = spark.sql("""
-    SELECT topic, transactional_id, count(*) AS ended, count_if(outcome = 'ABORT') AS aborted,
+    SELECT topic, transactional_id, count(*) AS ended, round(100 * count_if(outcome = 'ABORT') / count(*), 1) AS aborted_percent,
            percentile_approx(marker_timestamp - first_timestamp, array(0.5, 0.95, 0.99)) AS p50_p95_p99_ms,
            max(marker_timestamp - first_timestamp) AS longest_ms
     FROM partition_transactions

@@ -151,6 +151,7 @@ def test_what_ended_took_no_longer_than_the_sample(names: dict[str, Any]) -> Non
     found = rows(names["durations"])
     assert sum(row["ended"] for row in found) > 0
     assert all(sorted(row["p50_p95_p99_ms"]) == row["p50_p95_p99_ms"] for row in found)
+    assert {row["aborted_percent"] for row in found} > {0.0, 100.0}
     assert all(row["p50_p95_p99_ms"][0] >= 0 and row["p50_p95_p99_ms"][2] <= row["longest_ms"] for row in found)
     by_topic, by_id = ([row for row in found if row[name] is not None] for name in ("topic", "transactional_id"))
     assert by_topic
@@ -177,7 +178,10 @@ def test_what_is_asked_for_alone_is_in_the_views(names: dict[str, Any], monkeypa
     assert rows(found["views"]["partition_transactions"].orderBy("first_offset")) == sorted(
         wanted, key=lambda row: row["first_offset"]
     )
-    assert {row["topic"] for row in rows(found["views"]["open_transactions"])} <= {"crowded"}
+    opened = rows(found["views"]["open_transactions"])
+    assert {row["topic"] for row in opened} <= {"crowded"}
+    # The figures of the HTML report are of the same.
+    assert len(names["report"].transactions) > len(found["report"].transactions) == len(opened)
     assert rows(found["views"]["dump_files"].where("topic = '__transaction_state'"))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_copies import last_elsewhere
 from txnlog.detection.coordinator_records import producer_ids
 from txnlog.detection.coordinator_transactions import current_states, first_records, histories, listings, moved_commits
 from txnlog.detection.idle_ids import with_idle
-from txnlog.detection.replicas import last_elsewhere
 from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_copies import CONTENT, OF_COPY, archived_within
 from txnlog.detection.coordinator_records import PLACE, within_calendars
-from txnlog.detection.replicas import CONTENT, OF_COPY, archived_within
 
 # The default of delete.retention.ms. An id gets its tombstone after transactional.id.expiration.ms, by default 7 days.
 _TOMBSTONES_STAY_MS = 86_400_000
@@ -64,7 +64,7 @@ def idle_ids(
 
 
 def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataFrame:
-    """The records that the archive alone has of `idle_ids`, as `txnlog.detection.replicas.recorded_states`."""
+    """The records that the archive alone has of `idle_ids`, as `recorded_states` of `coordinator_copies`."""
     stretches = idle.selectExpr(*_OF_ID, "topic_id", "idle_from_offset AS from_offset", "last.offset AS to_offset")
     found = archived_within(records, stretches, *_OF_ID)
     return found.join(states.select(*PLACE, "offset"), [*PLACE, "offset"], "left_anti")

@@ -18,6 +18,15 @@ from txnlog.detection.commits import (
     with_commit_markers,
     with_witnesses,
 )
+from txnlog.detection.coordinator_copies import (
+    archived_states,
+    coordinator_copies,
+    disagreements,
+    elsewhere,
+    recorded_states,
+    stretches,
+    whole_parts,
+)
 from txnlog.detection.coordinator_coverage import coordinator_coverage
 from txnlog.detection.coordinator_evidence import (
     PRODUCER,
@@ -35,15 +44,6 @@ from txnlog.detection.missing_records import with_missing_records
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
 from txnlog.detection.replay import open_transactions, with_index, with_last_end
-from txnlog.detection.replicas import (
-    archived_states,
-    coordinator_copies,
-    disagreements,
-    elsewhere,
-    recorded_states,
-    stretches,
-    whole_parts,
-)
 from txnlog.detection.verdicts import with_verdicts
 from txnlog.keys import COPY, LOG_DIR, PARTITION
 

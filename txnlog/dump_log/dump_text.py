@@ -1,7 +1,7 @@
-"""What `kafka-dump-log.sh` (`DumpLogSegments`) prints, of every release: which line is what, and coordinator records.
+"""What `kafka-dump-log.sh` (`DumpLogSegments`) prints, of every release: which line is what, headings and ends.
 
 A release is recognized by the labels of its lines alone. Batches and entries are lines of labels and values
-(`txnlog.dump_log.labelled`); here is the rest: headings, ends, and the words of `--transaction-log-decoder`.
+(`txnlog.dump_log.labelled`); what `--transaction-log-decoder` prints is in `txnlog.dump_log.coordinator_text`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 HEADING = b"Dumping "
 BATCH, MESSAGE, RECORD = b"baseOffset: ", b"offset: ", b"| "
 ENTRY, ABORTED = b"producerId: ", b"version: "
+POSITION = re.compile(rb" position: (\d{1,18}) ")
 # The kind of a control record, and of a marker, that is not printed without --deep-iteration.
 NOT_PRINTED = "NOT_PRINTED"
 TIME_LABELS = ("CreateTime", "LogAppendTime", "NoTimestampType")

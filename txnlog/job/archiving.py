@@ -16,8 +16,8 @@ from txnlog.detection.whole_ranges import WholeRange
 from txnlog.dump.dump_file import Inventory
 from txnlog.errors import DumpError
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of, log_dirs_frame
+from txnlog.job.few_rows import is_few_rows
 from txnlog.job.keeping import keeping
 from txnlog.job.kept_records import keep_records
 from txnlog.job.known_segments import without_known_segments

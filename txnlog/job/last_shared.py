@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import PLACE, within_calendars
-from txnlog.detection.replicas import CONTENT, OF_COPY
 from txnlog.detection.whole_ranges import WholeRange
 from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS

@@ -18,8 +18,8 @@ from txnlog.detection.pipeline import Detection, detect
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
-from txnlog.job.effort import is_few_rows
 from txnlog.job.facts import facts_of
+from txnlog.job.few_rows import is_few_rows
 from txnlog.job.keeping import keeping
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.results import write_results

@@ -15,6 +15,7 @@ from txnlog.sources import open_data
 from txnlog.sources.arrow import ROWS_PER_BATCH
 from txnlog.sources.batch_columns import MARKER_NUMBERS, MARKER_TYPES
 from txnlog.sources.group_rows import GroupRecordRow
+from txnlog.sources.joined_splits import Piece
 from txnlog.sources.producer_batches import EARLIEST, LATEST, Numbers
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.rows import (
@@ -25,7 +26,6 @@ from txnlog.sources.rows import (
     ReplayRow,
     TransactionStateRow,
 )
-from txnlog.sources.text_pieces import Piece
 from txnlog.spark.schema import arrow_schema
 
 

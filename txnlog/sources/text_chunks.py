@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from txnlog.dump_log.text_before_2_2 import A_RECORD
 # The lines of one batch may be many; what a reader keeps of them is bounded.
 LONGEST_BATCH = 16 << 20
 MOST_RECORDS = 1_000_000
-_POSITION = re.compile(rb" position: (\d{1,18}) ")
 
 
 class Chunk(NamedTuple):
@@ -38,7 +36,7 @@ def chunks(section: Section) -> Iterator[Chunk]:
 
 
 def _position(content: bytes, start: int) -> int | None:
-    match = _POSITION.search(content, start, start + LONGEST_LINE)
+    match = dump_text.POSITION.search(content, start, start + LONGEST_LINE)
     return int(match[1]) if match else None
 
 
@@ -48,7 +46,7 @@ def _last_batch(content: bytes) -> int:
     message = content.rfind(b"\n" + dump_text.MESSAGE, max(batch - 1, 0)) + 1
     if message and not batch and A_RECORD.match(content, message):
         # Records alone: those of one batch have its position in common.
-        position = _POSITION.search(content, message)
+        position = dump_text.POSITION.search(content, message)
         first = content.find(position[0]) if position else -1
         return content.rfind(b"\n", 0, first) + 1 if first >= 0 else message
     return max(batch, message)

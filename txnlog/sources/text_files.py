@@ -13,9 +13,9 @@ from txnlog.dump.listing import unreadable
 from txnlog.errors import StoreError
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.sources.joined_splits import Piece, put_together
 from txnlog.sources.listed import NAMES, WRITTEN_BY_BROKERS, listed_row
 from txnlog.sources.text import printed_files
-from txnlog.sources.text_pieces import Piece, put_together
 from txnlog.sources.text_summary import Printed, piece_of_text
 
 CUT_BY_HEADING = "the section after it begins in the middle of a log, perhaps of this one"

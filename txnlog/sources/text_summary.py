@@ -21,16 +21,16 @@ from txnlog.dump_log.labelled import Flags, Lines
 from txnlog.dump_log.text_batches import batches
 from txnlog.dump_log.text_columns import TextBatches
 from txnlog.errors import FormatError
-from txnlog.sources.summary import add_offsets
-from txnlog.sources.text_chunks import chunks
-from txnlog.sources.text_entries import OutOfPlaceError, entry_batches, is_of_a_log
-from txnlog.sources.text_pieces import (
+from txnlog.sources.joined_splits import (
     ANOTHER_SEGMENT,
     WITH_ENTRIES,
     FirstBatch,
     Piece,
     not_where_expected,
 )
+from txnlog.sources.summary import add_offsets
+from txnlog.sources.text_chunks import chunks
+from txnlog.sources.text_entries import OutOfPlaceError, entry_batches, is_of_a_log
 
 
 class Printed(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.inventory import inventory
-from txnlog.job.effort import MOST_BYTES, MOST_FILES, SMALL, is_few_rows
+from txnlog.job.few_rows import FEW_BYTES, MOST_BYTES, MOST_FILES, is_few_rows
 
 SEGMENT = "00000000000000000000.log"
 
@@ -34,11 +34,11 @@ def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
     [
         ({f"orders-0/{SEGMENT}": MOST_BYTES}, True),
         ({f"orders-0/{SEGMENT}": MOST_BYTES + 1}, False),
-        ({f"orders-0/{SEGMENT}": SMALL, f"__transaction_state-0/{SEGMENT}": SMALL}, True),
-        ({f"__transaction_state-0/{SEGMENT}": SMALL + 1}, False),
-        ({f"orders-{partition}/{SEGMENT}": SMALL for partition in range(3)}, True),
-        ({f"orders-0/{offset:020}.snapshot": SMALL // 2 for offset in range(3)}, False),
-        ({f"orders-0/{SEGMENT}": 9, "orders-0/00000000000000000000.index": SMALL}, True),
+        ({f"orders-0/{SEGMENT}": FEW_BYTES, f"__transaction_state-0/{SEGMENT}": FEW_BYTES}, True),
+        ({f"__transaction_state-0/{SEGMENT}": FEW_BYTES + 1}, False),
+        ({f"orders-{partition}/{SEGMENT}": FEW_BYTES for partition in range(3)}, True),
+        ({f"orders-0/{offset:020}.snapshot": FEW_BYTES // 2 for offset in range(3)}, False),
+        ({f"orders-0/{SEGMENT}": 9, "orders-0/00000000000000000000.index": FEW_BYTES}, True),
     ],
 )
 def test_what_reaches_spark_row_by_row_decides(tmp_path: Path, sizes: dict[str, int], few_rows: bool) -> None:
@@ -60,7 +60,7 @@ def test_a_compressed_text_may_be_many_times_as_long_as_its_file(
     file.parent.mkdir()
     file.write_bytes(bytes(pack(heading)))
     assert is_few_rows(inventory(str(tmp_path)))
-    file.write_bytes(bytes(pack(heading + Random(1).randbytes(SMALL // 16).hex().encode())))
+    file.write_bytes(bytes(pack(heading + Random(1).randbytes(FEW_BYTES // 16).hex().encode())))
     dump = inventory(str(tmp_path))
-    assert file.stat().st_size < SMALL
+    assert file.stat().st_size < FEW_BYTES
     assert not is_few_rows(dump)

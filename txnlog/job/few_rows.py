@@ -9,7 +9,7 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 
 # Up to here to plan takes longer than to compute.
-SMALL = 8 << 20
+FEW_BYTES = 8 << 20
 # Batches are summed up where they are read: many bytes of them are few rows, unless their producer ids are many.
 MOST_BYTES, MOST_FILES = 8 << 30, 2_000
 # What a compressed text may have more than its file.
@@ -22,7 +22,7 @@ ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
 def is_few_rows(dump: Inventory) -> bool:
     """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
     rows = (file for file in dump.files if _is_row_by_row(file))
-    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= SMALL
+    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= FEW_BYTES
 
 
 def _is_row_by_row(file: DumpFile) -> bool:
