@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from dump import Sample
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab, wait_until
 from make import start
+from programs import java_command
 from pyspark.sql import SparkSession
 
 from tests.kafka.test_group_records import assert_as_printed, printed
@@ -33,6 +36,9 @@ from txnlog.tables.layout import BLOCKED_GROUPS, GROUP_POSITIONS, Root
 pytestmark = pytest.mark.kafka
 TOOLS = {"3.5.2": "kafka.admin.ConsumerGroupCommand"}
 NEWER_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+# Clients in Java, as most applications are; the others here are librdkafka's.
+CONSUMERS = {"3.5.2": "kafka.tools.ConsoleConsumer"}
+NEWER_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 PROTOCOLS = {"3.5.2": ["classic"], "4.3.0": ["classic", "consumer"]}
 ISOLATION = ["read_committed", "read_uncommitted"]
 PATIENCE_S = 60
@@ -48,6 +54,8 @@ class Trial:
     release: str
     dump: Path
     described: dict[Key, dict[str, str]]
+    states: dict[str, list[str]]
+    members: Counter[tuple[str, ...]]
     positions: dict[Key, dict[str, Any]]
     blocked: list[dict[str, Any]]
 
@@ -87,12 +95,50 @@ def write(cluster: Cluster) -> None:
     producer.commit_transaction(PATIENCE_S)
 
 
+@contextmanager
+def java_consumer(
+    cluster: Cluster, group: str, isolation: str, protocol: str, count: int, output: Path
+) -> Iterator[None]:
+    """A client in Java that has read so many records of both topics, and goes on."""
+    command = java_command(
+        cluster.release, CONSUMERS.get(cluster.release, NEWER_CONSUMER), "--bootstrap-server", cluster.bootstrap,
+        "--include", "orders|calm", "--from-beginning", "--group", group, "--isolation-level", isolation,
+        "--consumer-property", "auto.commit.interval.ms=100", "--consumer-property", f"client.id=client-of-{group}",
+        *(["--consumer-property", "group.protocol=consumer"] if protocol == "consumer" else []),
+    )  # fmt: skip
+    with output.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: len(output.read_bytes().splitlines()) >= count, f"{count} records")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def lines(cluster: Cluster, release: str, *arguments: str) -> list[list[str]]:
+    """The words of each line that the tool prints of all groups; it puts a heading above each group."""
+    asked = ("--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups", *arguments)
+    return [line.split() for line in cluster.tool(TOOLS.get(release, NEWER_TOOL), *asked).splitlines()]
+
+
+def states(cluster: Cluster, release: str) -> dict[str, list[str]]:
+    """State and number of members of each group."""
+    return {
+        words[0]: words[-2:] for words in lines(cluster, release, "--state") if len(words) >= 4 and words[0] != "GROUP"
+    }
+
+
+def members(cluster: Cluster, release: str) -> Counter[tuple[str, ...]]:
+    """How many partitions each member of a group has, by group, consumer id, host and client id."""
+    found = (words[:5] for words in lines(cluster, release, "--members"))
+    return Counter({tuple(words[:4]): int(words[4]) for words in found if len(words) == 5 and words[4].isdecimal()})
+
+
 def described(cluster: Cluster, release: str) -> dict[Key, dict[str, str]]:
-    """What the tool prints of all groups; it puts a heading above each group."""
+    """Where each group stands in each partition."""
     found, heading = {}, list[str]()
-    arguments = ("--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups")
-    for line in cluster.tool(TOOLS.get(release, NEWER_TOOL), *arguments).splitlines():
-        words = line.split()
+    for words in lines(cluster, release):
         if words[:3] == ["GROUP", "TOPIC", "PARTITION"]:
             heading = words
         elif heading and len(words) == len(heading):
@@ -132,7 +178,12 @@ def trial(
             for isolation in ISOLATION:
                 reader = consumer(lab.cluster, f"{protocol}-{isolation}", isolation, protocol)
                 ends.callback(reader.close)
-                read_all(reader, 2 * RECORDS + (isolation == "read_uncommitted"))
+                count = 2 * RECORDS + (isolation == "read_uncommitted")
+                read_all(reader, count)
+                group = f"java-{protocol}-{isolation}"
+                ends.enter_context(
+                    java_consumer(lab.cluster, group, isolation, protocol, count, folder / f"{group}.txt")
+                )
         behind = consumer(lab.cluster, "behind", "read_committed")
         read_all(behind, 1)
         behind.close()
@@ -142,8 +193,8 @@ def trial(
         by_hand.commit(offsets=[TopicPartition("orders", 0, RECORDS)], asynchronous=False)
         by_hand.close()
         pend(lab)
-        shown = described(lab.cluster, release)
-        yield Trial(release, folder / "dump", shown, *judged(spark, lab, folder))
+        shown = tuple(ask(lab.cluster, release) for ask in (described, states, members))
+        yield Trial(release, folder / "dump", *shown, *judged(spark, lab, folder))
 
 
 def judged(spark: SparkSession, lab: Lab, folder: Path) -> tuple[dict[Key, dict[str, Any]], list[dict[str, Any]]]:
@@ -197,10 +248,28 @@ def test_every_figure_is_that_of_kafkas_own_tool(trial: Trial) -> None:
         }, key
 
 
+def test_the_members_of_each_group_are_those_of_kafkas_own_tool(trial: Trial) -> None:
+    numbers = {key[0]: row["members"] for key, row in trial.positions.items()}
+    # A group that only committed offsets in a transaction has no record of itself.
+    assert {group: str(number or 0) for group, number in numbers.items()} == {
+        group: number for group, (_, number) in trial.states.items()
+    }
+    assigned = Counter(
+        (row["group_id"], row["member_id"], row["client_host"], row["client_id"])
+        for row in trial.positions.values()
+        if row["member_id"] is not None
+    )
+    assert assigned == trial.members
+    assert len(assigned) == 2 * len(ISOLATION) * len(PROTOCOLS[trial.release])
+
+
 def test_the_protocol_and_the_members_are_known(trial: Trial) -> None:
     kinds = {key[0]: (row["protocol"], row["members"]) for key, row in trial.positions.items()}
     expected = {
-        f"{each}-{isolation}": (each.upper(), 1) for each in PROTOCOLS[trial.release] for isolation in ISOLATION
+        f"{client}{each}-{isolation}": (each.upper(), 1)
+        for each in PROTOCOLS[trial.release]
+        for isolation in ISOLATION
+        for client in ("", "java-")
     }
     assert {group: kind for group, kind in kinds.items() if group in expected} == expected
     assert kinds["behind"] == ("CLASSIC", 0)
@@ -210,7 +279,11 @@ def test_groups_at_the_last_stable_offset_and_with_a_pending_commit_are_blocked(
     blocked = {(row["group_id"], row["topic"]): row for row in trial.blocked}
     # A client moves past the marker with its next fetch: before or after it commits.
     moved = {RECORDS, RECORDS + 1}
-    at_limit = {(f"{each}-read_committed", "orders"): moved for each in PROTOCOLS[trial.release]}
+    at_limit = {
+        (f"{client}{each}-read_committed", "orders"): moved
+        for each in PROTOCOLS[trial.release]
+        for client in ("", "java-")
+    }
     at_limit["by-hand", "orders"] = {RECORDS}
     assert blocked.keys() == at_limit.keys() | {("pending", "calm")}
     for key, committed in at_limit.items():
