@@ -30,7 +30,7 @@ from txnlog.spark.session import session
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")
-PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider", "-m", "")
 TEST_FAILED = 1
 PROCESSES = 2
 # The mutants of one JVM.

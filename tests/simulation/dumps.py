@@ -147,11 +147,7 @@ class Disks:
         for place in PARTITIONS:
             if not self._one_in(25):
                 copies |= self._partition(cluster, place, logs_to)
-        # Each copy takes a moment: what it has is of any time within.
-        copied = {
-            broker: ((end - self.dice.choice([0, 20_000])) / MINUTE, (end + self.dice.choice([0, 20_000])) / MINUTE)
-            for broker, end in (("1", logs_to), ("2", coordinator_to), ("3", logs_to))
-        }
+        copied = {broker: self._copied(end) for broker, end in (("1", logs_to), ("2", coordinator_to), ("3", logs_to))}
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
         logs = {each: copy.words for each, copy in copies.items()}
@@ -160,6 +156,12 @@ class Disks:
         )
         is_compacted = any(self.cleaned.values())
         return Dump(cluster, name, logs_to, is_compacted, case, copies, recorded, dict(self.starts))
+
+    def _copied(self, until: int) -> tuple[float, float | None]:
+        """From when to when a copy was taken that has what was there in between; where no end is stated, it is any."""
+        if self._one_in(8):
+            return (until - self.dice.choice([0, 20_000, 25 * MINUTE])) / MINUTE, None
+        return (until - self.dice.choice([0, 20_000])) / MINUTE, (until + self.dice.choice([0, 20_000])) / MINUTE
 
     def coordinators_alone(self, cluster: Cluster, until: int) -> Case:
         """What `txnlog archive` is given: the coordinators' logs of a time."""
@@ -287,6 +289,10 @@ def dumps_of(seed: int, archives: int = 0) -> Series:
         series.dumps.append(disks.dump(cluster, f"seed {seed} dump {number}", logs_to, coordinator_to))
         series.others.append(list(_others(series.dumps[-1], random.Random(f"{seed} {number}"))))
         before = coordinator_to
+    if archives and dice.random() < 0.3:
+        # The archive goes on before the last dump is judged.
+        later = before + dice.choice([30_000, 5 * MINUTE, 60 * MINUTE])
+        series.archived[-1].append(disks.coordinators_alone(cluster, later))
     return series
 
 

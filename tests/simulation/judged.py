@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -149,8 +150,8 @@ def judged(spark: SparkSession, seeds: Iterable[int], archives: int = 0) -> Outc
         tables = Tables(spark, _new_store(spark, folder) if archives else None)
         for number in range(max(len(each.dumps) for each in series)):
             these = [each for each in series if number < len(each.dumps)]
-            for copies in range(archives):
-                tables.archive([each.archived[number][copies] for each in these])
+            for copies in zip_longest(*(each.archived[number] for each in these)):
+                tables.archive([copy for copy in copies if copy is not None])
             rows = tables.judge([dump.case for each in these for dump in each.judged_with(number)])
             for each in these:
                 for dump in each.judged_with(number):
@@ -171,7 +172,7 @@ def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
     said = (row["topic_id"], row["action"], row["reason"], row["confidence"])
     batches = (row["first_batch_leader_epoch"], row["first_batch_crc"], row["last_timestamp"])
-    return (*place, row["as_of"], row["copy_to"], *said, *batches)
+    return (*place, row["as_of"], row["copy_ended"], *said, *batches)
 
 
 def _names_archive(row: dict[str, Any]) -> bool:

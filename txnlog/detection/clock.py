@@ -112,11 +112,11 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add what other dumps, earlier and later ones, showed of the same transaction.
 
-    `seen_until` (ms): the end of the first copy that showed it with the same batches; null where its first one is gone.
+    `seen_until` (ms): the end of the first copy that showed it with the same batches; null where its first one is gone,
+    or where nothing says when that copy ended.
     `kept_by` and `kept_with`: reason and confidence of the latest dump that proved it committed (KEEP), of the same
     topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
-    Of batches that joined it since, and of what is left without the first, it says nothing certain: `kept_with` is
-    MEDIUM then.
+    Of other batches, and of what is left without the first, it says nothing certain: `kept_with` is MEDIUM then.
     """
     if sightings is None:
         return transactions.selectExpr(
@@ -134,7 +134,9 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     )
     # Not by this dump itself, when it is judged once more.
     is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
-    is_other = "batches > seen_batches OR bytes > seen_bytes OR start_offset < log_start_offset"
+    # After an unclean election other batches may be where some of them were.
+    is_whole = "batches = seen_batches AND bytes = seen_bytes AND last_timestamp <=> seen_last_timestamp"
+    is_other = f"NOT coalesce({is_whole} AND start_offset >= log_start_offset, false)"
     names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset"
     now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(

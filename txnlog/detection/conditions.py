@@ -44,6 +44,8 @@ CONDITIONS: dict[str, str] = {
     "lists_partition": "is_known"
     " AND exists(current.topic_partitions, each -> each.topic = topic AND each.partition = partition)"
     " AND current.producer_id = producer_id",
+    # The archive has more of the id than the copy: what lists the partition there may have been decided since.
+    "is_gone_on": "lists_partition AND later_offset IS NOT NULL",
     "is_ongoing": "lists_partition AND current.state = 'Ongoing'",
     "is_prepared": "lists_partition AND current.state IN ('PrepareCommit', 'PrepareAbort')",
     # Before 4.1 a text has no start time; the last update is later, and so proves as much.
@@ -56,11 +58,11 @@ CONDITIONS: dict[str, str] = {
     " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch",
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
     "is_dated_before_coordinator": "bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"
-    " OR coordinator_copy_from >= copy_to",
+    " OR coordinator_copy_from >= copy_ended",
     # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
     # time of an event of yesterday.
     "is_seen_by_coordinator": "(is_dated_before_coordinator"
-    " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_to))"
+    " OR (appended_by + clock_skew_ms < coordinator_copy_from AND coordinator_copy_from + clock_skew_ms >= copy_ended))"
     " AND NOT is_ahead_of_coordinator",
     # Whatever the producer id wrote before its current transaction began had ended by then.
     "is_of_current": "(is_ongoing OR is_prepared) AND started_after >= current.start_timestamp",
@@ -94,16 +96,16 @@ CONDITIONS: dict[str, str] = {
     " AND committed.ended_timestamp + clock_skew_ms < copy_from"
     " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
     " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
-    # Else it may be of a topic that was made anew since, or a late write whose marker was removed with the log's start
-    # or by the cleaner.
+    # Else it may be of a topic that was made anew since, in which a producer that was fenced long ago can write again,
+    # or a late write whose marker was removed with the log's start or by the cleaner.
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
-    " AND ((last_end IS NOT NULL OR log_start_offset = 0) AND NOT marker_may_be_cleaned"
-    " OR bounded_by + clock_skew_ms < committed.timestamp)",
+    " AND (last_end IS NOT NULL AND NOT marker_may_be_cleaned OR bounded_by + clock_skew_ms < committed.timestamp)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
     # one whose marker is here; or if the current one can have written it.
     "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
-    " OR (last_end.producer_epoch = producer_epoch AND coalesce(listing.client_transaction_version, 0) < 2"
-    " AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
+    " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
+    " AND (coalesce(listing.client_transaction_version, 0) < 2 OR exists(aborts, each ->"
+    " coalesce(each.client_transaction_version, 0) < 2 AND each.epoch = last_end.producer_epoch))"
     " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
     " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
     # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half

@@ -22,10 +22,8 @@ from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
 
 OF_COPY = ("broker", "log_dir")
-# The broker and log directory of records that an earlier dump showed.
-ARCHIVE = "(archive)"
 # What `Archive.reaching` says of a partition: from which offset on earlier dumps make its history whole, when that
-# record was written (ms), its leader epoch, whether they show records that its log has lost, and when the last of the
+# record was written (ms), its leader epoch, whether they show records that its log has lost, and when the first of the
 # records was written that they show beyond the copy's end (ms).
 OF_ARCHIVE = {
     "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
@@ -141,36 +139,6 @@ def recorded_states(states: DataFrame, taken: DataFrame) -> DataFrame:
         states.join(taken, [*PLACE, *OF_COPY], "inner")
         .where("offset >= from_offset AND offset < to_offset")
         .drop("from_offset", "to_offset", "history_from", "copied_from", "are_listed", "others_reach", *OF_ARCHIVE)
-        .transform(within_calendars)
-    )
-
-
-def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) -> DataFrame:
-    """Those of some archived records that no copy has whole; as `recorded_states`."""
-    stretch = (
-        copies.where("is_chosen")
-        .selectExpr(*PLACE, "history_from")
-        .join(archived, [*PLACE], "inner")
-        .where("archived_from < history_from")
-        .selectExpr(
-            *PLACE,
-            "archived_topic_id AS topic_id",
-            "archived_from AS from_offset",
-            "history_from AS to_offset",
-        )
-    )
-    return archived_within(records, stretch, *PLACE)
-
-
-def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:
-    """Those of some archived records that lie in the stretch with the same `by` and topic id; as `recorded_states`.
-
-    `stretches` have columns `by` and `topic_id`, and from which offset to which (excluded): `from_offset`, `to_offset`.
-    """
-    return (
-        records.join(stretches, [*by, "topic_id"], "inner")
-        .where("offset >= from_offset AND offset < to_offset")
-        .selectExpr("* EXCEPT (from_offset, to_offset, topic_id)", *(f"'{ARCHIVE}' AS {name}" for name in OF_COPY))
         .transform(within_calendars)
     )
 

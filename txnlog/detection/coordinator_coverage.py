@@ -50,7 +50,7 @@ def coordinator_coverage(
         "is_text AS coordinator_is_text",
         "copies_disagree",
         "least(copy_from, proven_copy_from) AS coordinator_copy_from",
-        "copy_to AS coordinator_copy_to",
+        "copy_ended AS coordinator_copy_ended",
         "earliest_record",
         _time_of("whole_from_offset", "is_of_first_epoch", "if(is_archived, archived_since, first_time)")
         + " AS whole_from",
@@ -78,7 +78,7 @@ def _with_proven_times(
             "* EXCEPT (copies_disagree)",
             "coalesce(copies_disagree, false) OR coalesce(archive_differs, false) AS copies_disagree",
             "coalesce(history_from < copied_from, false) AS is_archived",
-            # What an earlier dump had before this copy was made is missing in it.
+            # What another dump shows beyond its end, written before this copy was made, is missing in it.
             f"NOT coalesce({_END_IS_MISSING}, false) AND NOT coalesce(archived_beyond < copy_from, false) AS has_end",
             # A follower that is copied after its leader may have what it had fetched before: the earliest copy counts.
             "coalesce(latest_record, 0) AS latest",

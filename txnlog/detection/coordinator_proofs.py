@@ -161,17 +161,20 @@ HISTORY_IS_WHOLE = Proof(
 )
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",
-    "is_last_record",
-    "No offset is missing after the id's last record, or a listing has all segments of its coordinator partition, or"
-    " another broker's copy that reaches beyond the gap has the same last record. If no coordinator knows the producer"
-    " id, each partition has no gap, or a listing, or another copy that does not know it, either.",
+    "is_last_record AND NOT is_gone_on",
+    "If the id's current transaction lists the partition, no other dump shows a later record of the id. No offset is"
+    " missing after the id's last record, or a listing has all segments of its coordinator partition, or another"
+    " broker's copy that reaches beyond the gap has the same last record. If no coordinator knows the producer id, each"
+    " partition has no gap, or a listing, or another copy that does not know it, either.",
     "`LogCleaner`, `UnifiedLog.replaceSegments`: a copy may lack a segment that was replaced meanwhile",
     "copy __transaction_state from all brokers, or list the folders before the copy (listing.tsv)",
     Cause.COVERAGE_GAP,
-    "if(is_known, concat('offsets after the id\\'s last record are missing in the copy of __transaction_state-',"
-    " coordinator_partition, ': compaction removed them, or a segment was replaced during the copy. Another copy or a"
-    " listing would show which'), 'offsets are missing in a copy of __transaction_state: compaction removed them, or a"
-    " segment was replaced during the copy. Another copy or a listing would show which')",
+    "CASE WHEN is_gone_on THEN concat('another dump shows later records of the id than this copy of"
+    " __transaction_state-', coordinator_partition, ': dump again') WHEN is_known THEN concat('offsets after the id\\'s"
+    " last record are missing in the copy of __transaction_state-', coordinator_partition, ': compaction removed them,"
+    " or a segment was replaced during the copy. Another copy or a listing would show which') ELSE 'offsets are missing"
+    " in a copy of __transaction_state: compaction removed them, or a segment was replaced during the copy. Another"
+    " copy or a listing would show which' END",
 )
 TRANSACTION_IS_WHOLE = Proof(
     "all_its_partitions_are_proved",

@@ -121,11 +121,10 @@ _COMMIT = (
     "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
     " prepared.position, prepared.previous_ended, client_transaction_version, start_timestamp)"
 )
-# `follows_abort`: one marker may be of either.
 _ABORT = (
     "if(prepared.state = 'PrepareAbort', struct(prepared.offset, prepared.epoch, prepared.timestamp,"
     " prepared.ended_timestamp, prepared.previous_aborted, prepared.goes_on, start_timestamp,"
-    " client_transaction_version, is_near AND previous.state = 'PrepareAbort' AS follows_abort), NULL)"
+    " client_transaction_version), NULL)"
 )
 
 

@@ -26,8 +26,9 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
     `log_dirs` has what the manifest says: `copy_started` and `copy_ended`, ms or null; `as_of` overrides it. Without
     either the latest time in the broker's copy counts, of files only if the copy has kept their times. Where start or
     end of the copy are not known, the window reaches `slack_ms` beyond the one time that is. `coordinator_from`: copies
-    of coordinators in it were begun no earlier than that, as far as anything says so. `are_texts_alone`: the dump has
-    no segments, so that a time that is stated is that of its texts.
+    of coordinators in it were begun no earlier than that, as far as anything says so. `copy_ended`: nothing in it is
+    later; null where its end is not stated. `are_texts_alone`: the dump has no segments, so that a time that is stated
+    is that of its texts.
     """
     is_stated = "copy_started IS NOT NULL" if as_of is None else "true"
     return _with_as_of(log_dirs.transform(_with_evidence, files), as_of).selectExpr(
@@ -41,6 +42,8 @@ def copy_times(files: DataFrame, log_dirs: DataFrame, as_of: int | None, slack_m
         f"if(ended IS NULL, as_of - {slack_ms}, as_of) AS copy_from",
         # A broker's time in the copy that is later than its stated end shows that the end was stated wrongly.
         f"greatest(coalesce(ended, as_of + {slack_ms}), broker_timestamp) AS copy_to",
+        # How long a copy took that does not say it may be more than the slack.
+        "if(ended IS NULL, NULL, greatest(ended, broker_timestamp)) AS copy_ended",
         # Without a stated start, a copy of coordinators is proved to be no later than the records in it.
         f"if({is_stated}, copy_from, least(copy_from, coalesce(coordinator_timestamp, 0))) AS coordinator_from",
         "are_texts_alone",

@@ -13,7 +13,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_copies import CONTENT, OF_COPY, archived_within
+from txnlog.detection.archived_records import archived_within
+from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import PLACE, within_calendars
 
 # The default of delete.retention.ms. An id gets its tombstone after transactional.id.expiration.ms, by default 7 days.
@@ -43,11 +44,11 @@ def idle_ids(
     )
     by = (*_OF_ID, "topic_id", "from_offset", "written_from", "written_to", "first_epoch")
     before = summed(of_earlier.transform(within_calendars), by, _LAST)
-    listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_to")
+    listed = coverage.where("are_listed").selectExpr(*PLACE, "coordinator_copy_ended")
     still_last = (
         before.join(summed(states, _OF_ID, _LAST), [*_OF_ID, "last"], "inner")
         .join(listed, [*PLACE], "inner")
-        .where(f"coordinator_copy_to - written_to < {_TOMBSTONES_STAY_MS}")
+        .where(f"coordinator_copy_ended - written_to < {_TOMBSTONES_STAY_MS}")
         .selectExpr(
             *(*_OF_ID, "topic_id", "last", "from_offset AS idle_from_offset", "written_from AS idle_from"),
             "first_epoch AS idle_from_epoch",

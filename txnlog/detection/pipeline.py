@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
+from txnlog.detection.archived_records import archived_states, with_later
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
 from txnlog.detection.commit_markers import places_to_read, with_counted_commits
 from txnlog.detection.commits import (
@@ -19,7 +20,6 @@ from txnlog.detection.commits import (
     with_witnesses,
 )
 from txnlog.detection.coordinator_copies import (
-    archived_states,
     coordinator_copies,
     disagreements,
     elsewhere,
@@ -97,7 +97,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
-    readable, idle = states.where("problem IS NULL"), None
+    readable, idle, records = states.where("problem IS NULL"), None, None
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
         readable, idle = _with_archived(
@@ -111,9 +111,9 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
         places_of_witnesses(opened.frame, sums, copies),
     )
     (known,) = materialize(
-        placed.frame.transform(
-            with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms
-        ).selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
+        placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms)
+        .transform(with_later, records, of_coordinators.frame)
+        .selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
     found = _judged(known, places.rows, facts, copies, readable, thresholds, materialize)
     return Detection(

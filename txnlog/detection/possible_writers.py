@@ -13,12 +13,8 @@ def may_be_of(abort: str) -> str:
     # known.
     lowest = f"coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format(abort)}"
     is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 1)"
-    came = (
-        f"coalesce(last_end.max_timestamp >= {abort}.timestamp - clock_skew_ms AND NOT {abort}.follows_abort"
-        f" AND last_end.producer_epoch >= {abort}.epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT', false)"
-    )
     return (
-        f"({is_its_epoch} AND NOT {came}"
+        f"({is_its_epoch}"
         f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
         f" AND NOT coalesce(bounded_by + clock_skew_ms < {abort}.start_timestamp, false))"
     )

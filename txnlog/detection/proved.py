@@ -94,10 +94,10 @@ def _seen_beyond(sightings: DataFrame, copies: DataFrame, here: list[str]) -> Da
     """Where (`here`) earlier dumps showed something of a producer id beyond the end of a copy that was made later."""
     ends = copies.selectExpr(*PARTITION, "log_end_offset", "copied_since", "topic_id AS own_topic_id")
     beyond = (
-        sightings.selectExpr(*here, "start_offset", "seen_until", "topic_id")
+        sightings.selectExpr(*here, "start_offset", "seen_at", "seen_until", "topic_id")
         .join(ends, [*PARTITION], "inner")
         .where(
-            "start_offset >= log_end_offset AND seen_until < copied_since"
+            "start_offset >= log_end_offset AND coalesce(seen_until, seen_at) < copied_since"
             " AND NOT coalesce(topic_id <> own_topic_id, false)"
         )
     )

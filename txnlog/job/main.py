@@ -142,6 +142,6 @@ def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: Store
             "* EXCEPT (last_timestamp)",
             "unix_millis(last_timestamp) AS last_timestamp",
             "unix_millis(as_of) AS seen_at",
-            "unix_millis(copied_until) AS seen_until",
+            "unix_millis(copy_ended) AS seen_until",
         ),
     )

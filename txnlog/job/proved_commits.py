@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.rules import BY_ANOTHER, own_reason
+from txnlog.detection.verdicts import Confidence
 from txnlog.keys import TRANSACTION
 from txnlog.tables.changes import IS_ANOTHER, SEEN_FIRST, rows_of_table
 from txnlog.tables.layout import OPEN_TRANSACTIONS
@@ -15,6 +16,11 @@ _VERDICT = (
     *("evidence_state", "evidence_offset", "evidence_file", "evidence_position"),
 )
 _REASON = f"concat('{BY_ANOTHER}', {own_reason('kept_reason')})"
+# Of other batches, and of what is left without the first, it says nothing certain.
+_CONFIDENCE = (
+    "if(coalesce(batches = kept_batches AND bytes = kept_bytes AND last_timestamp <=> kept_last_timestamp"
+    f" AND start_offset >= log_start_offset, false), kept_confidence, '{Confidence.MEDIUM.value}')"
+)
 
 
 def kept_in_later_dumps(found: DataFrame, known: DataFrame) -> DataFrame:
@@ -27,7 +33,7 @@ def kept_in_later_dumps(found: DataFrame, known: DataFrame) -> DataFrame:
         *TRANSACTION,
         "as_of AS kept_as_of",
         "reason AS kept_reason",
-        *(f"{name} AS kept_{name}" for name in _VERDICT),
+        *(f"{name} AS kept_{name}" for name in (*_VERDICT, "batches", "bytes", "last_timestamp")),
         *SEEN_FIRST,
     )
     later = (
@@ -35,5 +41,5 @@ def kept_in_later_dumps(found: DataFrame, known: DataFrame) -> DataFrame:
         .join(proved, [*TRANSACTION], "inner")
         .where(f"as_of > kept_as_of AND NOT {IS_ANOTHER}")
     )
-    values = {name: f"kept_{name}" for name in _VERDICT} | {"reason": _REASON}
+    values = {name: f"kept_{name}" for name in _VERDICT} | {"confidence": _CONFIDENCE, "reason": _REASON}
     return rows_of_table(OPEN_TRANSACTIONS, later, values)

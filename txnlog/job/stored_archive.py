@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from txnlog.detection.coordinator_records import ID
+from txnlog.detection.coordinator_records import ID, PLACE
 from txnlog.detection.inputs import Reaching
 from txnlog.detection.whole_ranges import (
     EpochStart,
@@ -20,6 +20,7 @@ from txnlog.detection.whole_ranges import (
 )
 from txnlog.errors import TableError
 from txnlog.job.last_shared import Log, Row, rewritten_logs
+from txnlog.job.records_beyond import first_beyond
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
 from txnlog.spark.materialize import local_frame
@@ -70,21 +71,31 @@ class StoredArchive:
             places.setdefault((row["cluster"], row["coordinator_partition"]), []).append(row)
         raw = (row for of_place in places.values() for row in of_place if not row["is_text"])
         rewritten = rewritten_logs(self._store, states, raw, self.ranges)
-        rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten)]
+        chosen = [row for of_place in places.values() for row in of_place if row["is_chosen"]]
+        beyond = first_beyond(self._archived(), chosen, self.ranges)
+        rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten, beyond)]
         return Reaching(local_frame(self._store.spark, rows, _REACHING), any(row["earlier"] for row in rows))
 
-    def _of_place(self, copies: list[Row], rewritten: set[Log]) -> Iterator[Row]:
+    def _archived(self) -> DataFrame:
+        """The records with times in ms, as a dump has them."""
+        return self._store.read(COORDINATOR_RECORDS, self._clusters).selectExpr(
+            f"* EXCEPT ({', '.join(TIMES)})", *(f"unix_millis({name}) AS {name}" for name in TIMES)
+        )
+
+    def _of_place(self, copies: list[Row], rewritten: set[Log], beyond: dict[tuple[str, int], int]) -> Iterator[Row]:
         chosen = next((row for row in copies if row["is_chosen"]), None)
-        if chosen is None or chosen["topic_id"] is None:
+        if chosen is None:
+            return
+        if chosen["topic_id"] is None:
+            place = {name: chosen[name] for name in PLACE}
+            yield dict.fromkeys(_REACHING.names) | place | {"archived_beyond": beyond.get(tuple(place.values()))}
             return
         log = (chosen["cluster"], chosen["coordinator_partition"], chosen["topic_id"])
         of_log = [each for each in self.ranges if each.log == log]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = log in rewritten or any(contradicts(each, epoch) for each in of_log for epoch in seen)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
-        row["archived_beyond"] = min(
-            (each.written_to for each in of_log if each.to_offset > chosen["log_end_offset"]), default=None
-        )
+        row["archived_beyond"] = beyond.get(log[:2])
         row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
         own = part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:
@@ -110,7 +121,7 @@ class StoredArchive:
 
     def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
         """All records of the ids that own a producer id of some open transactions, by the archive or by `states`."""
-        archived = self._store.read(COORDINATOR_RECORDS, self._clusters)
+        archived = self._archived()
         ids = (
             archived.selectExpr(*ID, _PRODUCER_IDS)
             .unionByName(states.selectExpr(*ID, _PRODUCER_IDS))
@@ -122,8 +133,7 @@ class StoredArchive:
         return (
             archived.join(ids, [*ID], "left_semi")
             .selectExpr(
-                f"* EXCEPT ({', '.join(TIMES)}, file)",
-                *(f"unix_millis({name}) AS {name}" for name in TIMES),
+                "* EXCEPT (file)",
                 "concat(file, ' of the dump of ', as_of) AS file",
                 "CAST(NULL AS string) AS problem",
             )

@@ -87,6 +87,12 @@ def with_live_settings(options: DetectOptions, dump: Inventory, live: ClusterSet
             f"the running cluster's id is {live.cluster_id}, but the dump is of {of}: name that cluster's brokers, or"
             " leave out --bootstrap-server"
         )
+    if options.live_coordinators and not ids:
+        raise ClusterError(
+            f"nothing in the dump says that it is of cluster {live.cluster_id}, and what another cluster's coordinators"
+            " know is no evidence: copy meta.properties of a broker's log directory, too, or leave out"
+            " --live-coordinators"
+        )
     known = [log_dir.transaction_max_timeout_ms or 0 for log_dir in dump.log_dirs]
     return dataclasses.replace(
         options,

@@ -44,6 +44,7 @@ _OF_DETECTION = {
     "last_activity": instant("last_activity"),
     "as_of": instant("as_of"),
     "copied_until": instant("copy_to"),
+    "copy_ended": instant("copy_ended"),
     "held_back_since": instant("held_back_since"),
     "open_for_ms": "age_ms",
     "last_marker_type": f"nullif(last_marker.marker_type, '{NOT_PRINTED}')",

@@ -74,8 +74,9 @@ CONFIDENCE = [
     Case("confidence: its clock is not believed", "abort(0, of=8)@200 data(1)@100 abort(2, of=8)@300", "empty@50",
          want="ABORT MEDIUM"),
     Case("confidence: its producer is busy", "data(0)@100", "empty@50 ongoing@999[payments-0]", want="ABORT MEDIUM"),
-    Case("confidence: a commit that was lost needs no checkpoint", "data(0)@100 no_checkpoint",
-         "ongoing@99[orders-0] prepare_commit@101 complete@101", want="KEEP HIGH"),
+    Case("confidence: a commit that was lost needs no checkpoint", "data(0)@89 commit(1)@90 data(2)@100 no_checkpoint",
+         "ongoing@89[orders-0] prepare_commit@90 complete@90 ongoing@99[orders-0] prepare_commit@101 complete@101",
+         want="KEEP HIGH"),
     Case("confidence: nobody said when a commit that was lost was copied", "metadata@10 data(0)@100",
          "ongoing@99[orders-0] prepare_commit@101 complete@101", copied={"1": (None, None)}, want="KEEP MEDIUM"),
     Case("confidence: an abort before the lost commit may have written it, its marker lost as well", "data(0, appended)@100",
@@ -90,6 +91,10 @@ CONFIDENCE = [
          want="KEEP HIGH"),
     Case("confidence: what joined it since may be of an abort", "data(0)@100 data(1)@110", "empty@50", seen=(1, 100, 900),
          seen_as="KEEP HIGH", want="KEEP MEDIUM"),
+    Case("confidence: an unclean election took of it, and it may have other batches", "data(0)@100 data(1)@110", "empty@50",
+         seen=(3, 300, 900), seen_as="KEEP HIGH", want="KEEP MEDIUM"),
+    Case("confidence: its topic may have been made anew since", "data(0)@100 abort(1, of=9)@900",
+         "empty@50 ongoing@100[orders-0] prepare_commit@101 complete@101", want="KEEP MEDIUM"),
     Case("confidence: kept by an earlier dump, and nothing of what it showed is left", "segment(8) snapshot(8, open=0)@200"
          " data(8)@300 abort(9, of=9)@900 epochs(8, 8)", "empty@50 ongoing@100[orders-0] prepare_commit@101 complete@101"
          " ongoing@298[orders-0] prepare_abort@299 complete@299", seen=(3, 300, 150), seen_as="KEEP HIGH", want="KEEP MEDIUM"),
@@ -118,6 +123,9 @@ CONFIDENCE = [
          " ongoing(epoch=2)@100[orders-0] prepare_commit(epoch=2)@101 complete(epoch=2)@101", want="KEEP MEDIUM"),
     Case("confidence: it may have come late after an abort", "data(0)@90 abort(1)@90:30 data(2)@91",
          f"ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort, and its client was upgraded since",
+         "data(0)@90 abort(1)@90:30 data(2)@91", "ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 id(app, version=2)"
+         " ongoing@100[orders-0] prepare_commit(epoch=1)@101 complete(epoch=1)@101", want="KEEP MEDIUM"),
     Case("confidence: the transaction that began since may have written it", "data(0)@101",
          f"{LOST} ongoing@101:01[orders-0]", want="KEEP MEDIUM"),
     Case("confidence: that abort began later than it, by a broker's clock", "data(0, appended)@100",

@@ -646,6 +646,13 @@ CASES = [
            "skip(9) id(shop, of=99) empty(coordinator=1)@86 id(app, timeout=15) ongoing(coordinator=1, began=80)@93"
            "[payments-0,payments-1] prepare_commit(coordinator=1)@94 complete(coordinator=1)@94 cleaned_to(9)",
            "HISTORY_COMPACTED UNDETERMINED"),
+    # 35: how long a copy took that does not say it may be more than the slack. Here the last data was in flight.
+    attack(35, "written while its broker was copied, long after the coordinator", "data(0)@499 commit(1)@500 data(2)@510",
+           None, "SKEW UNDETERMINED", copied={"1": (602, None), "2": (615, 616)},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@499[orders-0] prepare_commit@500 complete@500"}),
+    attack(35, "the coordinator was copied after the end of that copy", "data(0)@499 commit(1)@500 data(2)@510",
+           None, "LATE_WRITE_AFTER_END ABORT", copied={"1": (602, 614), "2": (615, 616)},
+           logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@499[orders-0] prepare_commit@500 complete@500"}),
 ]  # fmt: skip
 
 

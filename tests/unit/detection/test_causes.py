@@ -81,7 +81,7 @@ SAID = [
     Case("timed out, and the marker was lost", "data(0)@100", f"{LISTED} prepare_abort(epoch=1)@101 complete@101",
          want="MARKER_LOST_ABORT ABORT HIGH"),
     Case("committed, and the marker was lost", "data(0)@100", f"{LISTED} prepare_commit@101 complete@101",
-         want="MARKER_LOST_COMMIT KEEP HIGH"),
+         want="MARKER_LOST_COMMIT KEEP MEDIUM"),
     # What a coordinator still owns.
     Case("a commit that is stuck", "data(0)@100", f"{LISTED} prepare_commit@101", want="STUCK_PREPARE MOVE_COORDINATOR HIGH"),
     Case("an abort that is stuck", "data(0)@100", f"{LISTED} prepare_abort@101", want="STUCK_PREPARE MOVE_COORDINATOR HIGH"),

@@ -220,7 +220,7 @@ COVERAGE = [
     coverage("the high watermark lies above its end", "empty@50 high_watermark(2)", whole_from_offset=None),
     coverage(
         "when it was copied", "empty@50", coordinator_as_of=START + 1000 * MINUTE,
-        coordinator_copy_from=START + 1000 * MINUTE, coordinator_copy_to=START + 1000 * MINUTE + 3_000,
+        coordinator_copy_from=START + 1000 * MINUTE, coordinator_copy_ended=START + 1000 * MINUTE + 3_000,
     ),
 ]  # fmt: skip
 CASES = [*KNOWN, *COVERAGE]

@@ -21,7 +21,7 @@ REACHING = (
     " earlier array<struct<from_offset: bigint, to_offset: bigint, written_from: bigint, written_to: bigint, first_epoch: int>>"
 )
 COPIES = "cluster string, coordinator_partition int, broker string, log_dir string, is_chosen boolean, is_text boolean, log_end_offset bigint"
-COVERAGE = "cluster string, coordinator_partition int, are_listed boolean, coordinator_copy_to bigint"
+COVERAGE = "cluster string, coordinator_partition int, are_listed boolean, coordinator_copy_ended bigint"
 # An earlier range, of offsets 10 to 19, whose last record is of ms 190.
 EARLIER = (10, 20, 100, 190, 3)
 

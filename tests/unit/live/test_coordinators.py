@@ -75,6 +75,13 @@ def test_the_dump_of_another_cluster_or_of_two_is_refused() -> None:
         completed(dump(("p", "X", None), ("q", None, None)))
 
 
+def test_live_coordinators_are_no_evidence_for_a_dump_that_may_be_of_another_cluster() -> None:
+    options = {"bootstrap_server": "b:1", "live_coordinators": True}
+    assert completed(dump(("p", "X", None), ("p", None, None)), **options)[2] == 7
+    with pytest.raises(ClusterError, match="nothing in the dump says that it is of cluster X"):
+        completed(dump(("p", None, None)), **options)
+
+
 def test_live_coordinators_cannot_have_the_time_of_the_dump() -> None:
     options = {"bootstrap_server": "b:1", "live_coordinators": True}
     assert completed(dump(("p", "X", None)), **options)[2] == 7
