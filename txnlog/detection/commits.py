@@ -62,10 +62,7 @@ def with_commit_markers(
         .where("NOT closed.is_control AND marker_type = 'COMMIT' AND producer_epoch = commit_epoch")
         .where(f"{within_calendar('max_timestamp')} >= group_from - {clock_skew_ms}")
     )
-    # What a coordinator that was elected meanwhile sent once more may have closed data of the next transaction.
-    counted = summed(
-        closing, KEY, "if(min(coordinator_epoch) <=> max(coordinator_epoch), count(*), NULL) AS closing_commits"
-    )
+    counted = summed(closing, KEY, "count(*) AS closing_commits")
     return transactions.join(counted, [*KEY], "left").selectExpr(
         "* EXCEPT (closing_commits)", "coalesce(closing_commits, 0) AS closing_commits"
     )

@@ -195,9 +195,9 @@ def last_elsewhere(records: DataFrame, ids: DataFrame) -> DataFrame:
 def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
     """The coordinator partitions of which two copies differ: (cluster, partition).
 
-    Records at one offset were written by coordinators of different epochs, or are not the same: a broker was restored
-    from a backup, and its epochs were given out once more. High watermarks do not matter: that of a broker that died is
-    some seconds old, and what it had above was perhaps acknowledged.
+    Records at one offset are not the same: those of coordinators of different epochs, or of a broker that was restored
+    from a backup and whose epochs were given out once more. High watermarks do not matter: that of a broker that died
+    is some seconds old, and what it had above was perhaps acknowledged.
     """
     raw = copies.where("NOT is_text")
     of_offsets = summed(
@@ -205,6 +205,6 @@ def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
         .join(raw, [*PLACE, *OF_COPY], "left_semi")
         .selectExpr("*", f"{CONTENT} AS content"),
         (*PLACE, "offset"),
-        "min(coordinator_epoch) <> max(coordinator_epoch) OR min(content) <> max(content) AS differs",
+        "min(content) <> max(content) AS differs",
     )
     return summed(of_offsets.where("differs"), PLACE, "true AS copies_disagree")

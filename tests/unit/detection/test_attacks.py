@@ -141,6 +141,13 @@ CASES = [
            "NEVER_ADDED ABORT"),
     attack(5, "of the id itself, in a partition that its record does not list", "data(0)@100", COMMITTED.replace(
            "orders-0", "refunds-0"), "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0)@100 commit(1)@101"}),
+    attack(5, "of the id itself, in a partition that its record does not list and that lost the data", "data(0)@100",
+           COMMITTED.replace("orders-0", "refunds-0"), "HISTORY_COMPACTED UNDETERMINED",
+           logs={"payments-0@1": "segment(1) epochs(1, 1) commit(1)@101"}),
+    attack(5, "two of another id that closed data within the clock skew, and one record", "data(0)@101:02",
+           "id(app) empty@50 id(shop, of=8) empty@60 ongoing@99[payments-0] prepare_commit@101 complete@101",
+           "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, of=8)@100 commit(1, of=8)@101"
+                                                   " data(2, of=8)@101:01 commit(3, of=8)@101:03"}),
     attack(5, "two that closed data within the clock skew, and one record", "data(0)@101:02", f"{LISTED.replace('orders', 'payments')}"
            " prepare_commit@101 complete@101", "HISTORY_COMPACTED UNDETERMINED",
            logs={"payments-0@1": "data(0)@100 commit(1)@101 data(2)@101:01 commit(3)@101:03"}),
@@ -460,7 +467,7 @@ CASES = [
               "COVERAGE_GAP UNDETERMINED", {"payments-0@2": "plain(0, leader=9)@50 plain(1, leader=9) plain(2, leader=9)"
                                                             " epochs(0, 0, last=9)"}),
     elsewhere("its first segment is missing, and the oldest messages had no leader epoch", "segment(5) plain(5)@50"
-              " segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
+              " plain(6) plain(7) segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
     elsewhere("an earlier dump showed more than its copy has", "plain(0)@50", "COVERAGE_GAP UNDETERMINED",
               sightings=(("payments", 0, 7, 1, 1, 100, instant("500"), instant("501"), None, "KEEP", "said so", "HIGH", 1, 0, None),)),
     elsewhere("an earlier dump showed what its copy has", "plain(0)@50 data(1)@100 commit(2)@101", "STUCK_ONGOING FENCE",
@@ -575,6 +582,10 @@ CASES = [
     attack(30, "what is left begins with another coordinator", BETWEEN, FIRST.format(70, c=1),
            "HISTORY_COMPACTED UNDETERMINED"),
     attack(30, "what is left begins shortly before the data", BETWEEN, FIRST.format(90, c=0),
+           "HISTORY_COMPACTED UNDETERMINED"),
+    attack(30, "nothing is left of the first records of a two-phase commit", "abort(0, of=8)@74:30 data(1)@75"
+           " abort(2, of=8)@200", "skip(9) id(shop, of=99) empty(coordinator=1)@50 id(app)"
+           " prepare_commit(coordinator=1, began=40)@80[payments-0] complete(coordinator=1)@80 cleaned_to(9)",
            "HISTORY_COMPACTED UNDETERMINED"),
     attack(30, "the coordinator stayed", "data(0)@100 abort(1, of=8)@200",
            f"id(app) empty@50 {MOVED.replace('coordinator=1', 'coordinator=0')}", "NEVER_ADDED ABORT"),
