@@ -104,8 +104,7 @@ CONDITIONS: dict[str, str] = {
     # one whose marker is here; or if the current one can have written it.
     "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
     " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
-    " AND (coalesce(listing.client_transaction_version, 0) < 2 OR exists(aborts, each ->"
-    " coalesce(each.client_transaction_version, 0) < 2 AND each.epoch = last_end.producer_epoch))"
+    " AND coalesce(listing.client_transaction_version, 0) < 2"
     " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
     " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
     # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half
