@@ -131,6 +131,7 @@ def test_an_instant_is_utc_whatever_the_zone_of_the_session(spark: SparkSession,
     }
 
 
+@pytest.mark.processes
 def test_a_run_writes_into_a_catalog_and_says_what_to_type_next(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

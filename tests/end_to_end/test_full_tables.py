@@ -133,6 +133,7 @@ def test_the_latest_dump_that_is_read_in_full_is_listed(spark: SparkSession, tmp
     assert detected(spark, newer, tmp_path / "tables") == second
 
 
+@pytest.mark.processes
 def test_a_rerun_completes_what_a_killed_run_began(spark: SparkSession, tmp_path: Path) -> None:
     dump, whole = small_dump(tmp_path / "dump"), tmp_path / "whole"
     detected(spark, dump, whole)
