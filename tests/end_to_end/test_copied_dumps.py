@@ -6,6 +6,7 @@ import json
 import tomllib
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.copy_scripts import Place
@@ -22,6 +23,7 @@ TAKEN = (min(each["started"] for each in COPIES), max(each["ended"] for each in 
 NAMES = ("topic", "partition", "start_offset", "transactional_id", "late", "cause", "action")
 
 
+@pytest.mark.processes
 def test_the_verdicts_on_a_dump_of_the_script_are_those_of_the_sample(spark: SparkSession, tmp_path: Path) -> None:
     place, root = Place(tmp_path), Root(str(tmp_path / "tables"))
     stated = {"cluster": "shop", "coordinator_partitions": 50, "max_transaction_timeout": "15m", "snapshot": TAKEN}
