@@ -30,6 +30,7 @@ from txnlog.spark.session import session
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".toml")
+# A test may have any mark.
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider", "-m", "")
 TEST_FAILED = 1
 PROCESSES = 2

@@ -376,7 +376,8 @@ plot("6-open-over-time", charts.steps(lines, "open transactions"))
 # COMMAND ----------
 
 durations = spark.sql("""
-    SELECT topic, transactional_id, count(*) AS ended, round(100 * count_if(outcome = 'ABORT') / count(*), 1) AS aborted_percent,
+    SELECT topic, transactional_id, count(*) AS ended,
+           round(100 * count_if(outcome = 'ABORT') / count(*), 1) AS aborted_percent,
            percentile_approx(marker_timestamp - first_timestamp, array(0.5, 0.95, 0.99)) AS p50_p95_p99_ms,
            max(marker_timestamp - first_timestamp) AS longest_ms
     FROM partition_transactions

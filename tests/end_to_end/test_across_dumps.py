@@ -18,7 +18,7 @@ from txnlog.tables.layout import OPEN_TRANSACTIONS
 
 pytestmark = pytest.mark.processes
 APP, OTHER = 2000, 3000
-# Its first copy says nothing of when it was made, or when that began and ended.
+# From when to when a copy was made, as far as dump.toml says so.
 Copied = tuple[float, float | None] | None
 
 
@@ -107,9 +107,9 @@ def verdicts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     for name in ("judged twice", "judged once"):
         dump(second / name, AT_500, 611, in_flight, of_orders=(602, 640), of_coordinator=(610, 611))
     # The older dump proves a commit; what joined the data since is in flight.
-    old, new = closed_by(545, of_app(0, 540)), [*closed_by(545, of_app(0, 540)), of_app(2, 619.5)]
-    dump(first / "kept, newer first", TWO, 620, new, of_orders=(620, 621), of_coordinator=(620, 621))
-    dump(second / "kept, newer first", TWO, 600, old)
+    joined = [*lost, of_app(2, 619.5)]
+    dump(first / "kept, newer first", TWO, 620, joined, of_orders=(620, 621), of_coordinator=(620, 621))
+    dump(second / "kept, newer first", TWO, 600, lost)
     judged.archive(archive)
     judged.detect(first)
     judged.detect(second)

@@ -109,6 +109,18 @@ def _with_file_times(files: DataFrame, clock_skew_ms: int) -> DataFrame:
     )
 
 
+def has_same_batches(prefix: str) -> str:
+    """Whether a transaction has the batches that another dump showed of it, in columns with this prefix, as SQL.
+
+    After an unclean election others may be where some of them were. Of one below the log start others may be left by
+    now, as many of the same size.
+    """
+    return (
+        f"coalesce(batches = {prefix}batches AND bytes = {prefix}bytes AND last_timestamp <=> {prefix}last_timestamp"
+        " AND start_offset >= log_start_offset, false)"
+    )
+
+
 def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> DataFrame:
     """Add what other dumps, earlier and later ones, showed of the same transaction.
 
@@ -127,16 +139,11 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         )
     # After an unclean election another transaction may start at the same offset, and be as long.
     is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
-    # Of one below the log start other batches may be left by now, as many of the same size.
-    has_first = "first_batch_crc IS NOT NULL AND start_offset >= log_start_offset"
-    is_same = f"batches = seen_batches AND bytes = seen_bytes AND seen_at < as_of AND {has_first}" + "".join(
-        f" AND {name} <=> seen_{name}" for name in ("last_timestamp", *FIRST_BATCH)
+    is_same = f"{has_same_batches('seen_')} AND seen_at < as_of AND first_batch_crc IS NOT NULL" + "".join(
+        f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
     )
     # Not by this dump itself, when it is judged once more.
     is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
-    # After an unclean election other batches may be where some of them were.
-    is_whole = "batches = seen_batches AND bytes = seen_bytes AND last_timestamp <=> seen_last_timestamp"
-    is_other = f"NOT coalesce({is_whole} AND start_offset >= log_start_offset, false)"
     names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset"
     now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(
@@ -148,7 +155,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(if({is_other}, 'MEDIUM', confidence), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
+        f"max_by(if({has_same_batches('seen_')}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

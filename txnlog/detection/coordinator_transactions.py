@@ -180,10 +180,8 @@ def _in_groups(transactions: DataFrame, clock_skew_ms: int) -> DataFrame:
     )
     return (
         # The previous one that has a Prepare* record.
-        transactions.selectExpr("*", f"last_value(prepared, true) OVER {before} AS previous")
-        .selectExpr("*", f"{is_near} AS is_near")
-        .selectExpr(
+        transactions.selectExpr("*", f"last_value(prepared, true) OVER {before} AS previous").selectExpr(
             "*",
-            f"count_if(NOT is_near) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
+            f"count_if(NOT {is_near}) OVER ({_OF_PAIR} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS group",
         )
     )

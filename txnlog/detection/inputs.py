@@ -15,10 +15,12 @@ class Reaching(NamedTuple):
 
     Columns of `PLACE` and `OF_ARCHIVE`, and `archived_topic_id`. `earlier` are the ranges before that: where each
     begins and ends (offsets), and when its first and last record were written (ms). `has_holes`: whether there are any.
+    `has_later`: whether other dumps show records beyond the end of a copy.
     """
 
     frame: DataFrame
     has_holes: bool
+    has_later: bool
 
 
 class Archive(Protocol):

@@ -97,9 +97,10 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
-    readable, idle, records = states.where("problem IS NULL"), None, None
+    readable, idle, later = states.where("problem IS NULL"), None, None
     if facts.archive and archived:
         records = facts.archive.records(opened.frame, readable)
+        later = records if archived.has_later else None
         readable, idle = _with_archived(
             readable, records, archived, covered.frame, of_coordinators.frame, others, materialize
         )
@@ -112,7 +113,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
     )
     (known,) = materialize(
         placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms)
-        .transform(with_later, records, of_coordinators.frame)
+        .transform(with_later, later, of_coordinators.frame)
         .selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
     found = _judged(known, places.rows, facts, copies, readable, thresholds, materialize)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from txnlog.detection.clock import has_same_batches
 from txnlog.detection.rules import BY_ANOTHER, own_reason
 from txnlog.detection.verdicts import Confidence
 from txnlog.keys import TRANSACTION
@@ -17,10 +18,7 @@ _VERDICT = (
 )
 _REASON = f"concat('{BY_ANOTHER}', {own_reason('kept_reason')})"
 # Of other batches, and of what is left without the first, it says nothing certain.
-_CONFIDENCE = (
-    "if(coalesce(batches = kept_batches AND bytes = kept_bytes AND last_timestamp <=> kept_last_timestamp"
-    f" AND start_offset >= log_start_offset, false), kept_confidence, '{Confidence.MEDIUM.value}')"
-)
+_CONFIDENCE = f"if({has_same_batches('kept_')}, kept_confidence, '{Confidence.MEDIUM.value}')"
 
 
 def kept_in_later_dumps(found: DataFrame, known: DataFrame) -> DataFrame:

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, WRITTEN, within_calendars
 from txnlog.detection.whole_ranges import WholeRange
 from txnlog.job.last_shared import Row
-from txnlog.spark.materialize import local_frame
-
-_ENDS = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("coordinator_partition", pa.int32()),
-        ("topic_id", pa.string()),
-        ("log_end_offset", pa.int64()),
-    ]
-)
+from txnlog.tables.layout import literal
 
 
 def first_beyond(
@@ -32,21 +22,18 @@ def first_beyond(
     `coordinator_copies`. Of a copy whose topic id is not known any range of that partition may be of its log.
     """
     reaching = list(ranges)
-    ends = [
-        {name: each[name] for name in (*PLACE, "log_end_offset")} | {"topic_id": of_log.topic_id}
+    # Literals, so that only the files are read that have them.
+    wanted = [
+        f"(cluster = {literal(of_log.cluster)} AND coordinator_partition = {of_log.coordinator_partition}"
+        f" AND topic_id = {literal(of_log.topic_id)} AND offset >= {each['log_end_offset']})"
         for each in copies
         for of_log in reaching
         if of_log.log[:2] == (each["cluster"], each["coordinator_partition"])
         and of_log.to_offset > each["log_end_offset"]
         and each["topic_id"] in (None, of_log.topic_id)
     ]
-    if not ends:
+    if not wanted:
         return {}
-    # A literal, so that files whose offsets all lie below are not read.
-    beyond = archived.where(f"offset >= {min(row['log_end_offset'] for row in ends)}").join(
-        local_frame(archived.sparkSession, ends, _ENDS), [*PLACE, "topic_id"], "inner"
-    )
-    found = summed(
-        beyond.where("offset >= log_end_offset").transform(within_calendars), PLACE, f"min({WRITTEN}) AS written"
-    )
+    beyond = archived.where(" OR ".join(wanted)).transform(within_calendars)
+    found = summed(beyond, PLACE, f"min({WRITTEN}) AS written")
     return {(row["cluster"], row["coordinator_partition"]): row["written"] for row in found.toArrow().to_pylist()}

@@ -74,7 +74,8 @@ class StoredArchive:
         chosen = [row for of_place in places.values() for row in of_place if row["is_chosen"]]
         beyond = first_beyond(self._archived(), chosen, self.ranges)
         rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten, beyond)]
-        return Reaching(local_frame(self._store.spark, rows, _REACHING), any(row["earlier"] for row in rows))
+        frame = local_frame(self._store.spark, rows, _REACHING)
+        return Reaching(frame, any(row["earlier"] for row in rows), bool(beyond))
 
     def _archived(self) -> DataFrame:
         """The records with times in ms, as a dump has them."""

@@ -98,6 +98,9 @@ CONFIDENCE = [
     Case("confidence: kept by an earlier dump, and nothing of what it showed is left", "segment(8) snapshot(8, open=0)@200"
          " data(8)@300 abort(9, of=9)@900 epochs(8, 8)", "empty@50 ongoing@100[orders-0] prepare_commit@101 complete@101"
          " ongoing@298[orders-0] prepare_abort@299 complete@299", seen=(3, 300, 150), seen_as="KEEP HIGH", want="KEEP MEDIUM"),
+    Case("confidence: as much is left, but without the first of what an earlier dump kept", "segment(8) snapshot(8, open=0)@200"
+         " data(8)@300 abort(9, of=9)@900 epochs(8, 8)", "empty@50 ongoing@100[orders-0] prepare_commit@101 complete@101"
+         " ongoing@298[orders-0] prepare_abort@299 complete@299", seen=(1, 100, 150), seen_as="KEEP HIGH", want="KEEP MEDIUM"),
     Case("confidence: it may be of a transaction before, of which the records are gone", "data(0)@89 abort(1, of=9)@900",
          "skip(9) id(shop, of=99) empty@150 id(app) ongoing@200[orders-0] prepare_commit@201 complete@201 cleaned_to(9)",
          want="KEEP MEDIUM"),

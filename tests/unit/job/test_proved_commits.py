@@ -50,5 +50,20 @@ def test_what_is_proved_committed_stays_so_in_later_dumps(spark: SparkSession) -
         assert row == was | taken_over | reason
 
 
+def test_it_is_certain_of_the_batches_that_were_there_alone(spark: SparkSession) -> None:
+    others: dict[str, Row] = {
+        "the-same": {},
+        "joined": {"batches": 3},
+        "larger": {"bytes": 301},
+        "other-last": {"last_timestamp": NIGHT},
+        "below-the-log-start": {"log_start_offset": 11},
+    }
+    shown: Row = {"start_offset": 10, "log_start_offset": 0, "batches": 2, "bytes": 300, "last_timestamp": NIGHT - DAY}
+    proved = [transaction(topic, **KEEP | shown | {"confidence": "HIGH"}) for topic in others]
+    known = [transaction(topic, **ABORT | shown | other) for topic, other in others.items()]
+    kept = kept_in_later_dumps(*(rows_of(spark, rows) for rows in (proved, known))).collect()
+    assert {row.topic: row.confidence for row in kept} == dict.fromkeys(others, "MEDIUM") | {"the-same": "HIGH"}
+
+
 def rows_of(spark: SparkSession, rows: list[Row]) -> DataFrame:
     return local_frame(spark, [filled(OPEN_TRANSACTIONS, row) for row in rows], arrow_schema(OPEN_TRANSACTIONS.row))
