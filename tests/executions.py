@@ -1,8 +1,24 @@
-"""The SQL executions of a session, which Spark numbers."""
+"""The SQL executions of a session, which Spark numbers, and what they read of Delta tables."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 from pyspark.sql import SparkSession
+
+from txnlog.tables.layout import Table
+
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+class Scan(NamedTuple):
+    """One read of a table by a query, by Spark's own metrics: how many files, their sizes, and which columns."""
+
+    files: int
+    size: float
+    columns: frozenset[str]
 
 
 def last_execution(spark: SparkSession) -> int:
@@ -11,3 +27,38 @@ def last_execution(spark: SparkSession) -> int:
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     number: int = spark._jsparkSession.sharedState().statusStore().executionsList().last().executionId()
     return number
+
+
+def scans(spark: SparkSession, after: int, table: Table) -> list[Scan]:
+    """All reads of a table by the executions after that one which were made until now.
+
+    They have to be described in full: `spark.sql.maxMetadataStringLength`.
+    """
+    store = spark._jsparkSession.sharedState().statusStore()
+    return [
+        scan
+        for execution in range(after + 1, last_execution(spark))
+        for scan in _scans(store, execution, f"/{table.name}]")
+    ]
+
+
+def _scans(store: Any, execution: int, place: str) -> Iterator[Scan]:
+    values = store.executionMetrics(execution)
+    for node in _list(store.planGraph(execution).allNodes()):
+        described = node.desc()
+        if place not in described or "_delta_log" in described:
+            continue
+        metrics = {each.name(): _defined(values.get(each.accumulatorId())) for each in _list(node.metrics())}
+        files = metrics.get("number of files read") or "0"
+        size, unit = (metrics.get("size of files read") or "0.0 B").split()[:2]
+        columns = re.search(r"ReadSchema: struct<(.*)", described)
+        names = re.findall(r"(?:^|,)(\w+):", columns[1]) if columns else ()
+        yield Scan(int(files.replace(",", "")), float(size.replace(",", "")) * UNITS[unit], frozenset(names))
+
+
+def _list(found: Any) -> list[Any]:
+    return [found.apply(number) for number in range(found.size())]
+
+
+def _defined(option: Any) -> str | None:
+    return str(option.get()) if option is not None and option.isDefined() else None

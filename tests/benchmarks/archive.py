@@ -1,8 +1,8 @@
 """How large the archive of coordinators' records is, and what the next day reads of it: `make bench`.
 
 A day of transactions is written as the log of each partition of `__transaction_state` and archived. What that leaves in
-the tables is copied into as many earlier days, a commit a day. Then the next day is archived and judged, and Spark's
-own metrics say how many files and bytes of each table the job read: after one day, and after all of them.
+the tables is copied into as many earlier days, a commit a day. Then the next day is archived and judged, and Spark and
+Hadoop say how many files of each table the job read, and how many bytes: after one day, and after all of them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import argparse
 import itertools
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from tests.benchmarks.generated import COORDINATOR_PARTITIONS
 from tests.coordinator_writer import coordinator_partition, coordinator_record
-from tests.executions import last_execution
+from tests.executions import last_execution, scans
 from tests.writer import batch, checkpoint, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
@@ -41,8 +40,14 @@ STATES = ("Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit")
 # The third record lists no more than the second; the first lists one partition.
 LISTED = (PARTITIONS[:1], PARTITIONS, PARTITIONS, [])
 IDS_OF_A_PARTITION = 20
-UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-Read = dict[str, tuple[int, float]]
+OF_ARCHIVE = (COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS)
+
+
+class Read(NamedTuple):
+    """How often a job opened files of each table of the archive, and how many bytes it read of all tables."""
+
+    files: dict[str, int]
+    size: int
 
 
 def day_of(folder: Path, day: int, each: int, first_day: int) -> Path:
@@ -57,7 +62,7 @@ def day_of(folder: Path, day: int, each: int, first_day: int) -> Path:
     for number, names in enumerate(owned_ids(IDS_OF_A_PARTITION)):
         place = log_dir / f"__transaction_state-{number}"
         for written in range(max(first_day, day - 1), day + 1):
-            put(place / f"{records * written:020}.log", transactions(names, written, each))
+            put(place / f"{records * written:020}.log", transactions(names, number, written, each))
         put(place / "partition.metadata", f"version: 0\ntopic_id: {'A' * 22}\n")
     ends = [("__transaction_state", number, records * (day + 1)) for number in range(COORDINATOR_PARTITIONS)]
     # Something is open, so that detection asks the archive.
@@ -70,9 +75,9 @@ def day_of(folder: Path, day: int, each: int, first_day: int) -> Path:
     return folder
 
 
-def transactions(names: list[str], day: int, each: int) -> bytes:
+def transactions(names: list[str], partition: int, day: int, each: int) -> bytes:
     """The transactions of a day, at any time of it, of these ids in turns; four records a transaction."""
-    random = np.random.default_rng(day)
+    random = np.random.default_rng([partition, day])
     starts = np.sort(random.integers(0, DAY_MS - 60_000, each)) + START + day * DAY_MS
     content, offset = [], len(STATES) * day * each
     for number, began in enumerate(starts.tolist()):
@@ -143,54 +148,29 @@ def size_of(tables: Path, table: Table) -> int:
     return int(pc.sum(pa.table(sizes).column("size_bytes")).as_py())
 
 
-def files_read(spark: SparkSession, job: Callable[[], object]) -> Read:
-    """By table: how many files and bytes a job's queries read, by Spark's metrics."""
-    first = last_execution(spark)
+def reading(spark: SparkSession, job: Callable[[], object]) -> Read:
+    """What a job's queries read."""
+    before, bytes_before = last_execution(spark), bytes_read(spark)
     job()
-    last, store = last_execution(spark), spark._jsparkSession.sharedState().statusStore()
-    files, sizes = Counter[str](), Counter[str]()
-    for execution in range(first + 1, last):
-        values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
-        for node in (nodes.apply(number) for number in range(nodes.size())):
-            table = table_of(node.desc())
-            if table is not None:
-                metrics = {each.name(): values.get(each.accumulatorId()) for each in scala_list(node.metrics())}
-                files[table] += int(defined(metrics.get("number of files read"), "0").replace(",", ""))
-                sizes[table] += bytes_of(defined(metrics.get("size of files read"), "0.0 B"))
-    return {table: (files[table], sizes[table]) for table in sorted(files)}
+    size = bytes_read(spark) - bytes_before
+    files = {table.name: sum(scan.files for scan in scans(spark, before, table)) for table in OF_ARCHIVE}
+    return Read(files, size)
 
 
-def table_of(scan: str) -> str | None:
-    """The archive's table that a node of a plan scans."""
-    if "Location:" not in scan or "_delta_log" in scan:
-        return None
-    names = [table.name for table in (COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS)]
-    return next((name for name in names if f"/{name}" in scan), None)
-
-
-def scala_list(found: Any) -> list[Any]:
-    """A sequence of Scala as a list."""
-    return [found.apply(number) for number in range(found.size())]
-
-
-def defined(option: Any, otherwise: str) -> str:
-    """What an option of Scala has."""
-    return str(option.get()) if option is not None and option.isDefined() else otherwise
-
-
-def bytes_of(said: str) -> float:
-    """Bytes of a size such as `1.5 MiB`."""
-    number, unit = said.split()[:2]
-    return float(number.replace(",", "")) * UNITS[unit]
+def bytes_read(spark: SparkSession) -> int:
+    """Bytes that this JVM has read of files, by Hadoop's count: of a Parquet file only the pages that it wanted."""
+    jvm = spark._jvm
+    assert jvm is not None
+    return sum(int(each.getBytesRead()) for each in jvm.org.apache.hadoop.fs.FileSystem.getAllStatistics())
 
 
 def next_day(spark: SparkSession, tables: Path, dump: Path) -> tuple[Read, Read]:
-    """What `archive` of the next day reads of some tables, and `detect` of it thereafter."""
+    """What `archive` of the next day reads, and `detect` of it thereafter."""
     copy = tables.with_name("copy")
     shutil.copytree(tables, copy)
     options = DetectOptions(str(dump), str(copy))
-    archived = files_read(spark, lambda: archive_dump(lambda _: spark, options, lambda _: None))
-    judged = files_read(spark, lambda: run(spark, options))
+    archived = reading(spark, lambda: archive_dump(lambda _: spark, options, lambda _: None))
+    judged = reading(spark, lambda: run(spark, options))
     shutil.rmtree(copy)
     return archived, judged
 
@@ -202,7 +182,8 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=10, help="days before (%(default)s)")
     given = parser.parse_args()
     each = given.transactions // COORDINATOR_PARTITIONS
-    spark = session("txnlog-bench")
+    # Queries are described in full, so that they name the tables that they read.
+    spark = session("txnlog-bench", **{"spark.sql.maxMetadataStringLength": 10_000})
     with tempfile.TemporaryDirectory() as folder:
         place, day = Path(folder), given.days
         one, all_days = place / "one", place / "all"
@@ -215,9 +196,9 @@ def main() -> None:
         following = day_of(place / "following", day + 1, each, day)
         for tables, days in ((one, 1), (all_days, given.days)):
             for job, found in zip(("archive", "detect"), next_day(spark, tables, following), strict=True):
-                for name, (files, size) in found.items():
-                    read_of = f"{counted(files, 'file')} of {name}, {size / (1 << 20):.2f} MiB"
-                    print(f"{job} after {counted(days, 'day')}: {read_of}", flush=True)
+                files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in found.files.items())
+                read_of = f"{found.size / (1 << 20):.2f} MiB, {files}"
+                print(f"{job} after {counted(days, 'day')} reads {read_of}", flush=True)
     spark.stop()
 
 

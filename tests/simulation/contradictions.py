@@ -29,6 +29,21 @@ def contradictions(dumps: list[Dump], rows: Mapping[str, list[Row]]) -> Iterator
                 yield f"{before.name}, {after.name}: {data[0]} of {data[1]} from {data[2]}: {said}"
 
 
+def stronger(dumps: list[Dump], whole: list[Dump], rows: Mapping[str, list[Row]]) -> Iterator[str]:
+    """What is decided of a cluster with compacted logs of coordinators, and is not, or not so, if they never were."""
+    for compacted, never in zip(dumps, whole, strict=True):
+        of_whole = {_key(row): row for row in rows[never.name]}
+        for row in rows[compacted.name]:
+            then = of_whole[_key(row)]
+            if row["action"] not in ("UNDETERMINED", "WAIT") and row["action"] != then["action"]:
+                said = f"{row['cause']} {row['action']}, never compacted {then['cause']} {then['action']}"
+                yield f"{compacted.name}: {row['topic']}-{row['partition']} of {row['producer_id']}: {said}"
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("topic", "partition", "topic_id", "producer_id", "start_offset"))
+
+
 def _data(dump: Dump, row: Row) -> Data:
     place, producer_id, start = f"{row['topic']}-{row['partition']}", row["producer_id"], row["start_offset"]
     events = dump.written_from(place, producer_id, start, row["topic_id"])

@@ -129,10 +129,11 @@ class Dump:
 class Disks:
     """What does not change from one dump to the next: where logs were rolled, and how far each was cleaned so far.
 
-    Partitions by their names and the ids of their topics.
+    Partitions by their names and the ids of their topics. `compacts`: whether the cleaner takes anything away.
     """
 
     dice: random.Random
+    compacts: bool = True
     rolls: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     starts: dict[tuple[str, str], int] = field(default_factory=dict)
     cleaned: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -151,10 +152,8 @@ class Disks:
         stated = None if self._one_in(3) else len(cluster.coordinators)
         modified = max(logs_to, coordinator_to) / MINUTE
         logs = {each: copy.words for each, copy in copies.items()}
-        case = Case(
-            f"seed {cluster.seed}", None, None, logs=logs, copied=copied, coordinators=stated, modified=modified
-        )
-        is_compacted = any(self.cleaned.values())
+        case = Case(self.called(cluster), None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
+        is_compacted = self.compacts and any(self.cleaned.values())
         return Dump(cluster, name, logs_to, is_compacted, case, copies, recorded, dict(self.starts))
 
     def _copied(self, until: int) -> tuple[float, float | None]:
@@ -168,7 +167,11 @@ class Disks:
         logs = {name: copy.words for name, copy in self._coordinators(cluster, until, 2)}
         times = {"2": (until / MINUTE, until / MINUTE)}
         count, modified = len(cluster.coordinators), until / MINUTE
-        return Case(f"seed {cluster.seed}", None, None, logs=logs, copied=times, coordinators=count, modified=modified)
+        return Case(self.called(cluster), None, None, logs=logs, copied=times, coordinators=count, modified=modified)
+
+    def called(self, cluster: Cluster) -> str:
+        """The name of the cluster."""
+        return f"seed {cluster.seed}" if self.compacts else f"seed {cluster.seed} never compacted"
 
     def _one_in(self, count: int) -> bool:
         return self.dice.randrange(count) == 0
@@ -188,13 +191,13 @@ class Disks:
             # The cleaner merges segments while they are copied: one that it has removed is in no copy.
             vanished = range(*sorted(self.dice.choices(range(cleaned_to + 1), k=2))) if self._one_in(6) else range(0)
             if len(cluster.coordinators) == 1 or not self._one_in(10):
-                there = list(left(records, cleaned_to, vanished))
+                there = list(left(records, cleaned_to, vanished) if self.compacts else enumerate(records))
                 self.recorded.update(record for _, record in there)
                 words = [
                     f"skip({offset}) {record.words(cluster.coordinator_epoch(number, record.time))}"
                     for offset, record in there
                 ]
-                words += [f"cleaned_to({cleaned_to})"] if cleaned_to else []
+                words += [f"cleaned_to({cleaned_to})"] if cleaned_to and self.compacts else []
                 # Half of the copies that lack no segment have a listing that says so.
                 words += [f"listed@{until // MINUTE}"] if not vanished and until % 2 == 0 else []
                 line = " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
@@ -253,6 +256,7 @@ class Series:
     what the dump before it said.
     """
 
+    seed: int
     dumps: list[Dump]
     archived: list[list[Case]]
     others: list[list[Dump]]
@@ -266,8 +270,11 @@ class Series:
         return [dump for number in range(len(self.dumps)) for dump in self.judged_with(number)]
 
 
-def dumps_of(seed: int, archives: int = 0) -> Series:
-    """A cluster of this seed and one or two dumps of it, before each of them `archives` copies for the archive."""
+def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
+    """A cluster of this seed and one or two dumps of it, before each of them `archives` copies for the archive.
+
+    All is the same but what the cleaner takes away, which is nothing where it never `compacts`.
+    """
     cluster, dice = Cluster(seed), random.Random(-seed - 1)
     cluster.play(2000 * MINUTE)
     # Half of them in the middle of something.
@@ -282,11 +289,11 @@ def dumps_of(seed: int, archives: int = 0) -> Series:
         cluster.made_anew[dice.choice(PARTITIONS)] = dice.randint(*when)
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
-    disks, before, series = Disks(dice), 1, Series([], [], [])
+    disks, before, series = Disks(dice, compacts), 1, Series(seed, [], [], [])
     for number, (logs_to, coordinator_to) in enumerate(ends):
         moments = sorted(dice.randint(min(before, coordinator_to), coordinator_to) for _ in range(archives))
         series.archived.append([disks.coordinators_alone(cluster, moment) for moment in moments])
-        series.dumps.append(disks.dump(cluster, f"seed {seed} dump {number}", logs_to, coordinator_to))
+        series.dumps.append(disks.dump(cluster, f"{disks.called(cluster)} dump {number}", logs_to, coordinator_to))
         series.others.append(list(_others(series.dumps[-1], random.Random(f"{seed} {number}"))))
         before = coordinator_to
     if archives and dice.random() < 0.3:

@@ -2,7 +2,8 @@
 
 `python -m tests.simulation.judged --clusters 1000 --seed 7` prints how many hangs of each kind were decided, and each
 verdict that is wrong with the seed of its cluster; `--only SEED` tells that cluster's story. With `--archives 2` each
-dump is judged with tables to which `txnlog archive` has added two copies of the coordinators' logs before it.
+dump is judged with tables to which `txnlog archive` has added two copies of the coordinators' logs before it, and each
+cluster once more as if its coordinators' logs had never been compacted: then no less may be decided.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pyspark.sql import SparkSession
 from tests.detection_cases import Case, Sighting, by_cluster, facts
 from tests.quick_spark import QUICK
 from tests.simulation.cluster import PARTITIONS, TIMEOUT_MS
-from tests.simulation.contradictions import contradictions
+from tests.simulation.contradictions import contradictions, stronger
 from tests.simulation.dumps import Dump, Series, dumps_of
 from tests.simulation.events import MINUTE, Fate
 from txnlog.config import Thresholds
@@ -143,21 +144,27 @@ class Tables:
 
 
 def judged(spark: SparkSession, seeds: Iterable[int], archives: int = 0) -> Outcome:
-    """Judge the dumps of each cluster, all first ones in one run of the detection, then all second ones."""
+    """Judge the dumps of each cluster, all first ones in one run of the detection, then all second ones.
+
+    With archives, each cluster is judged once more as if nothing had ever been compacted.
+    """
     outcome = Outcome()
     series = [dumps_of(seed, archives) for seed in seeds]
+    whole = [dumps_of(each.seed, archives, compacts=False) for each in series] if archives else []
     with tempfile.TemporaryDirectory(prefix="txnlog-simulation-") as folder:
         tables = Tables(spark, _new_store(spark, folder) if archives else None)
         for number in range(max(len(each.dumps) for each in series)):
-            these = [each for each in series if number < len(each.dumps)]
+            these = [each for each in [*series, *whole] if number < len(each.dumps)]
             for copies in zip_longest(*(each.archived[number] for each in these)):
                 tables.archive([copy for copy in copies if copy is not None])
             rows = tables.judge([dump.case for each in these for dump in each.judged_with(number)])
             for each in these:
                 for dump in each.judged_with(number):
                     outcome.add(dump, rows[dump.case.id])
-    for each in series:
+    for each in [*series, *whole]:
         outcome.wrong += contradictions(each.in_order(), outcome.rows)
+    for each, never_compacted in zip(series, whole, strict=False):
+        outcome.wrong += stronger(each.in_order(), never_compacted.in_order(), outcome.rows)
     return outcome
 
 

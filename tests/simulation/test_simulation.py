@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.quick_spark import with_settings
-from tests.simulation.contradictions import contradictions
+from tests.simulation.contradictions import contradictions, stronger
 from tests.simulation.dumps import dumps_of
 from tests.simulation.judged import Outcome, judged
 
@@ -24,10 +24,10 @@ DECIDED = {
 
 @pytest.fixture(scope="module")
 def fixed_and_fresh(spark: SparkSession) -> tuple[Outcome, Outcome]:
-    print(f"fresh clusters: python -m tests.simulation.judged --clusters 100 --archives 2 --seed {FRESH}")
+    print(f"fresh clusters: python -m tests.simulation.judged --clusters 50 --archives 2 --seed {FRESH}")
     # As in a large dump, rows that belong together are in several tasks first.
     with with_settings(spark, {"spark.sql.shuffle.partitions": 2}):
-        return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 100), archives=2)
+        return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 50), archives=2)
 
 
 def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
@@ -62,3 +62,14 @@ def test_a_dump_that_says_the_opposite_of_a_smaller_one_is_wrong() -> None:
     assert wrong == [1, 0, 0, 0]
     sure = keep | {"confidence": "HIGH"}
     assert list(contradictions(both, {both[0].name: [sure], both[1].name: [abort]}))
+
+
+def test_what_compaction_decides_is_wrong() -> None:
+    compacted, never = (next(iter(dumps_of(1, compacts=compacts).dumps)) for compacts in (True, False))
+    of = {"topic": "orders", "partition": 0, "topic_id": None, "producer_id": 7, "start_offset": 1, "cause": "said so"}
+    abort, keep, unknown = (of | {"action": action} for action in ("ABORT", "KEEP", "UNDETERMINED"))
+    wrong = [
+        len(list(stronger([compacted], [never], {compacted.name: [first], never.name: [then]})))
+        for first, then in ((abort, unknown), (abort, keep), (keep, unknown), (unknown, abort), (abort, abort))
+    ]
+    assert wrong == [1, 1, 1, 0, 0]

@@ -23,6 +23,20 @@ class Reaching(NamedTuple):
     has_later: bool
 
 
+class Materialized(Protocol):
+    """A small result without its history: as a frame, and its rows."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """What the next steps take."""
+        ...
+
+    @property
+    def rows(self) -> pa.Table:
+        """What is asked of it in the driver."""
+        ...
+
+
 class Archive(Protocol):
     """What earlier dumps showed of `__transaction_state`, which compaction may have removed since."""
 
@@ -30,7 +44,7 @@ class Archive(Protocol):
         """Of a dump with these `coordinator_copies` and their records, `states`."""
         ...
 
-    def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
+    def records(self, transactions: Materialized, states: DataFrame) -> DataFrame:
         """The records of all ids that own, or by `states` own, a producer id of some open transactions.
 
         Rows of `TransactionStateRow` without broker and log directory, and with the `topic_id`.
@@ -70,20 +84,6 @@ class Facts:
     remembered: DataFrame | None = None
     sightings: DataFrame | None = None
     archive: Archive | None = None
-
-
-class Materialized(Protocol):
-    """A small result without its history: as a frame, and its rows."""
-
-    @property
-    def frame(self) -> DataFrame:
-        """What the next steps take."""
-        ...
-
-    @property
-    def rows(self) -> pa.Table:
-        """What is asked of it in the driver."""
-        ...
 
 
 Materialize = Callable[..., Sequence[Materialized]]

@@ -99,7 +99,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
     readable, idle, later = states.where("problem IS NULL"), None, None
     if facts.archive and archived:
-        records = facts.archive.records(opened.frame, readable)
+        records = facts.archive.records(opened, readable)
         later = records if archived.has_later else None
         readable, idle = _with_archived(
             readable, records, archived, covered.frame, of_coordinators.frame, others, materialize

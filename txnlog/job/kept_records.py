@@ -97,10 +97,14 @@ def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFram
 
 def _new_records(store: Store, clusters: list[str], records: DataFrame, wanted: list[Row]) -> DataFrame:
     # Only where a job was killed before, or a log lost its end, is any of them there.
-    there = store.read(COORDINATOR_RECORDS, clusters).where(f"offset >= {min(row['from_offset'] for row in wanted)}")
-    news = records.join(there, [*COORDINATOR_RECORDS.key], "left_anti")
-    # Whoever asks for some offsets need not read the files that have others.
-    return news.sort("coordinator_partition", "offset")
+    spans = " OR ".join(
+        f"(coordinator_partition = {row['coordinator_partition']}"
+        f" AND offset >= {row['from_offset']} AND offset < {row['to_offset']})"
+        for row in wanted
+    )
+    news = records.join(store.read(COORDINATOR_RECORDS, clusters).where(spans), [*COORDINATOR_RECORDS.key], "left_anti")
+    # Whoever asks for some partitions or ids need not read the files and pages that have others.
+    return news.sort("coordinator_partition", "transactional_id", "offset")
 
 
 def _merge_transactions(store: Store, clusters: list[str], records: DataFrame, started_from: int) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID, PLACE
-from txnlog.detection.inputs import Reaching
+from txnlog.detection.inputs import Materialized, Reaching
 from txnlog.detection.whole_ranges import (
     EpochStart,
     SeenEpoch,
@@ -23,15 +24,18 @@ from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.job.records_beyond import first_beyond
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
-from txnlog.spark.materialize import local_frame
+from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import spark_schema
-from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, literal
 from txnlog.tables.store import Store
 
 # Columns of records and of ranges that are ms in a dump.
 TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
-_PRODUCER_IDS = "explode(array(producer_id, previous_producer_id, next_producer_id)) AS producer_id"
+_PRODUCER_ID_COLUMNS = ("producer_id", "previous_producer_id", "next_producer_id")
+_PRODUCER_IDS = f"explode(array({', '.join(_PRODUCER_ID_COLUMNS)})) AS producer_id"
+# To parse a statement with many takes longer than they spare.
+MOST_LITERALS = 1000
 _OF_EARLIER = ("from_offset", "to_offset", *WRITTEN, "first_epoch")
 _REACHING = pa.schema(
     [
@@ -120,19 +124,15 @@ class StoredArchive:
             }
         yield row
 
-    def records(self, transactions: DataFrame, states: DataFrame) -> DataFrame:
+    def records(self, transactions: Materialized, states: DataFrame) -> DataFrame:
         """All records of the ids that own a producer id of some open transactions, by the archive or by `states`."""
-        archived = self._archived()
-        ids = (
-            archived.selectExpr(*ID, _PRODUCER_IDS)
-            .unionByName(states.selectExpr(*ID, _PRODUCER_IDS))
-            .join(transactions.selectExpr("cluster", "producer_id"), ["cluster", "producer_id"], "left_semi")
-            .select(*ID)
-            .distinct()
-        )
+        found = self._places(transactions, states)
         names = [name for name in spark_schema(TransactionStateRow).names if name not in LOG_DIR[1:]]
         return (
-            archived.join(ids, [*ID], "left_semi")
+            self._archived()
+            .where(one_of("coordinator_partition", found.rows.column("coordinator_partition")))
+            .where(one_of("transactional_id", found.rows.column("transactional_id")))
+            .join(found.frame, [*PLACE, "transactional_id"], "left_semi")
             .selectExpr(
                 "* EXCEPT (file)",
                 "concat(file, ' of the dump of ', as_of) AS file",
@@ -140,6 +140,40 @@ class StoredArchive:
             )
             .select(*names, "topic_id")
         )
+
+    def _places(self, transactions: Materialized, states: DataFrame) -> Materialized:
+        """Those ids, and the coordinator partitions in which the archive has them.
+
+        Of the archive only the ids and producer ids are read for it, which as columns are next to nothing: rows are in
+        the order of partitions and ids.
+        """
+        producers = transactions.frame.selectExpr("cluster", "producer_id").distinct()
+        of_producers = " OR ".join(
+            one_of(name, transactions.rows.column("producer_id")) for name in _PRODUCER_ID_COLUMNS
+        )
+        archived = self._store.read(COORDINATOR_RECORDS, self._clusters)
+        owners = (
+            archived.where(of_producers)
+            .selectExpr(*ID, _PRODUCER_IDS)
+            .unionByName(states.selectExpr(*ID, _PRODUCER_IDS))
+            .join(producers, ["cluster", "producer_id"], "left_semi")
+            .select(*ID)
+            .distinct()
+        )
+        places = archived.select(*PLACE, "transactional_id").distinct().join(owners, [*ID], "left_semi")
+        (found,) = materialized_together(places)
+        return found
+
+
+def one_of(column: str, values: pa.ChunkedArray) -> str:
+    """A condition in SQL that a column has one of some values, or a weaker one if they are many.
+
+    As literals they tell Delta and Parquet which files and pages need not be read.
+    """
+    wanted = [literal(each) if isinstance(each, str) else str(each) for each in pc.unique(values).to_pylist()]
+    if len(wanted) > MOST_LITERALS:
+        return "true"
+    return f"{column} IN ({', '.join(wanted)})" if wanted else "false"
 
 
 def _check_has_records(store: Store, ranges: list[WholeRange]) -> None:
