@@ -2,9 +2,9 @@
 
     python -m tests.mutants [--only WORDS]
 
-All of them take about an hour on two busy cores. Two processes at a time each break a copy of the tracked files; the
-files themselves are never changed. Each starts one JVM for the Spark of its tests, as to start one takes long, and ends
-after a few of them: what Python had of a JVM stays in it when the process of a test has ended.
+All of them take more than an hour on two busy cores. Two processes at a time each break a copy of the tracked files;
+the files themselves are never changed. Each starts one JVM for the Spark of its tests, as to start one takes long, and
+ends after a few of them: what Python had of a JVM stays in it when the process of a test has ended.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ LIST = Path(__file__).with_suffix(".toml")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--tb=no", "-rf", "-p", "no:cacheprovider", "-m", "")
 TEST_FAILED = 1
 PROCESSES = 2
-# The mutants of one JVM.
-MOST_OF_A_SHARE = 15
+# The mutants of one JVM, and of one whose tests run whole jobs: after more of them it does little but collect garbage.
+MOST_OF_A_SHARE, MOST_OF_JOBS = 15, 4
+JOBS = "tests/end_to_end/"
 
 
 class Mutant(NamedTuple):
@@ -69,7 +70,11 @@ def main() -> int:
 def shares(mutants: list[Mutant]) -> list[list[Mutant]]:
     """Shares of the mutants, one for each JVM. Those of a file of tests are in one, as far as it is not too many."""
     in_turn = sorted(mutants, key=lambda each: each.test.partition("::")[0])
-    return [in_turn[start : start + MOST_OF_A_SHARE] for start in range(0, len(in_turn), MOST_OF_A_SHARE)]
+    kinds = (
+        (MOST_OF_JOBS, [each for each in in_turn if each.test.startswith(JOBS)]),
+        (MOST_OF_A_SHARE, [each for each in in_turn if not each.test.startswith(JOBS)]),
+    )
+    return [of_kind[start : start + most] for most, of_kind in kinds for start in range(0, len(of_kind), most)]
 
 
 def survivors(mutants: list[Mutant]) -> int:

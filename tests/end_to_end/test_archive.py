@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from delta import DeltaTable
@@ -25,6 +26,8 @@ from tests.archived_dumps import (
     history,
     side_by_side,
 )
+from tests.executions import last_execution, scans
+from tests.quick_spark import with_settings
 from txnlog.cli import main
 from txnlog.errors import HistoryError, TableError
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root
@@ -111,6 +114,18 @@ def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jud
         found.archive(each)
     found.detect(last)
     return found
+
+
+def test_what_a_run_needs_of_the_archive_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    judged = Judged(spark, tmp_path)
+    *earlier, last = side_by_side(tmp_path, {"c": CASES["overlapping"]})
+    for each in earlier:
+        judged.archive(each)
+    with with_settings(spark, {"spark.sql.maxMetadataStringLength": 10_000}):
+        before = last_execution(spark)
+        judged.detect(last)
+        found = scans(spark, before, COORDINATOR_RECORDS)
+    assert len([scan for scan in found if "file" in scan.columns and scan.files]) == 1
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def run_in(
         with steps.step("open the tables"):
             open_tables(store, writing)
         with steps.step("replay and judge"):
-            archive = StoredArchive(store, clusters)
+            archive = StoredArchive(store, clusters, keep)
             facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
             detection = detect(facts, options.thresholds, materialized_together, options.as_of)
             check_dated(options, detection.undated)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,10 +53,12 @@ _REACHING = pa.schema(
 
 
 class StoredArchive:
-    """The archive of some clusters (`txnlog.detection.inputs.Archive`)."""
+    """The archive of some clusters (`txnlog.detection.inputs.Archive`). `keep` keeps frames that are used often."""
 
-    def __init__(self, store: Store, clusters: list[str]) -> None:
-        self._store, self._clusters = store, clusters
+    def __init__(
+        self, store: Store, clusters: list[str], keep: Callable[[DataFrame], DataFrame] = lambda frame: frame
+    ) -> None:
+        self._store, self._clusters, self._keep = store, clusters, keep
         of_all = stored_ranges(store, None)
         self.ranges = [each for each in of_all if each.cluster in clusters]
         if self.ranges:
@@ -128,7 +130,7 @@ class StoredArchive:
         """All records of the ids that own a producer id of some open transactions, by the archive or by `states`."""
         found = self._places(transactions, states)
         names = [name for name in spark_schema(TransactionStateRow).names if name not in LOG_DIR[1:]]
-        return (
+        return self._keep(
             self._archived()
             .where(one_of("coordinator_partition", found.rows.column("coordinator_partition")))
             .where(one_of("transactional_id", found.rows.column("transactional_id")))
