@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.file_rows import rows_below
 from tests.object_store import Store
-from tests.writer import NOW, batch, put, record, snapshot
+from tests.writer import NOW, batch, data, put, record, segment, snapshot
 from txnlog.dump import object_store
 from txnlog.dump.dump_file import FileKind
 from txnlog.dump.inventory import inventory
@@ -55,6 +55,8 @@ def dump(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Dump:
     for name, content in compressions.items():
         (folder / "texts" / name).mkdir(parents=True)
         (folder / "texts" / name / name).write_bytes(content)
+    # A log whose snapshot says where the reading of it begins.
+    segment(folder / "b1", "orders-0", data(4, 1000))
     put(
         folder / "b1/orders-0/00000000000000000005.snapshot",
         snapshot([ProducerSnapshotEntry(1000, 0, 5, 4, 0, NOW, 0, 4)]),
