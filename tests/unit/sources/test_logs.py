@@ -160,6 +160,17 @@ def test_the_transactions_of_coordinators_are_always_read_whole(tmp_path: Path) 
     assert unread(tmp_path) == []
 
 
+def test_a_coordinator_with_snapshots_is_read_in_groups_as_others_are_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("txnlog.sources.logs.BYTES_AT_ONCE", 1)
+    log(tmp_path)
+    (tmp_path / PARTITION).rename(tmp_path / "broker-1/__transaction_state-0")
+    groups = list(logs(inventory(str(tmp_path)).files, from_snapshots=True))
+    assert len([group for group in groups if group.files]) > 1
+    assert not any(group.from_snapshot for group in groups)
+
+
 def test_both_ways_say_the_same_of_what_is_open(tmp_path: Path) -> None:
     log(tmp_path, {14: 7, 16: 7, 22: 8, 33: 9})
     ways = [found(tmp_path, full) for full in ("false", "true")]
