@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from txnlog.tables.layout import Table
 
-UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+# With this setting Spark describes queries in full, so that they name the tables and columns that they read.
+IN_FULL = {"spark.sql.maxMetadataStringLength": 10_000}
 
 
 class Scan(NamedTuple):
-    """One read of a table by a query, by Spark's own metrics: how many files, their sizes, and which columns."""
+    """One read of a table by a query: how many files, by Spark's own metrics, and which columns."""
 
     files: int
-    size: float
     columns: frozenset[str]
 
 
@@ -30,10 +30,7 @@ def last_execution(spark: SparkSession) -> int:
 
 
 def scans(spark: SparkSession, after: int, table: Table) -> list[Scan]:
-    """All reads of a table by the executions after that one which were made until now.
-
-    They have to be described in full: `spark.sql.maxMetadataStringLength`.
-    """
+    """All reads of a table by the executions after that one, which were made `IN_FULL`."""
     store = spark._jsparkSession.sharedState().statusStore()
     return [
         scan
@@ -50,10 +47,9 @@ def _scans(store: Any, execution: int, place: str) -> Iterator[Scan]:
             continue
         metrics = {each.name(): _defined(values.get(each.accumulatorId())) for each in _list(node.metrics())}
         files = metrics.get("number of files read") or "0"
-        size, unit = (metrics.get("size of files read") or "0.0 B").split()[:2]
         columns = re.search(r"ReadSchema: struct<(.*)", described)
         names = re.findall(r"(?:^|,)(\w+):", columns[1]) if columns else ()
-        yield Scan(int(files.replace(",", "")), float(size.replace(",", "")) * UNITS[unit], frozenset(names))
+        yield Scan(int(files.replace(",", "")), frozenset(names))
 
 
 def _list(found: Any) -> list[Any]:

@@ -57,6 +57,6 @@ def nothing_of(ddl: str) -> object:
 
 
 def put(root: Root, table: Table, rows: list[Row]) -> None:
-    """Write one table with these rows."""
+    """Write one table with these rows, or add them to it, in a file of their own."""
     found = [filled(table, row) for row in rows]
-    write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)))
+    write_deltalake(root.path_of(table), pa.Table.from_pylist(found, arrow_schema(table.row)), mode="append")

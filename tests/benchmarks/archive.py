@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from tests.benchmarks.generated import COORDINATOR_PARTITIONS
 from tests.coordinator_writer import coordinator_partition, coordinator_record
-from tests.executions import last_execution, scans
+from tests.executions import IN_FULL, last_execution, scans
 from tests.writer import batch, checkpoint, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
@@ -182,8 +182,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=10, help="days before (%(default)s)")
     given = parser.parse_args()
     each = given.transactions // COORDINATOR_PARTITIONS
-    # Queries are described in full, so that they name the tables that they read.
-    spark = session("txnlog-bench", **{"spark.sql.maxMetadataStringLength": 10_000})
+    spark = session("txnlog-bench", **IN_FULL)
     with tempfile.TemporaryDirectory() as folder:
         place, day = Path(folder), given.days
         one, all_days = place / "one", place / "all"

@@ -26,7 +26,7 @@ from tests.archived_dumps import (
     history,
     side_by_side,
 )
-from tests.executions import last_execution, scans
+from tests.executions import IN_FULL, last_execution, scans
 from tests.quick_spark import with_settings
 from txnlog.cli import main
 from txnlog.errors import HistoryError, TableError
@@ -121,7 +121,7 @@ def test_what_a_run_needs_of_the_archive_is_read_once(spark: SparkSession, tmp_p
     *earlier, last = side_by_side(tmp_path, {"c": CASES["overlapping"]})
     for each in earlier:
         judged.archive(each)
-    with with_settings(spark, {"spark.sql.maxMetadataStringLength": 10_000}):
+    with with_settings(spark, IN_FULL):
         before = last_execution(spark)
         judged.detect(last)
         found = scans(spark, before, COORDINATOR_RECORDS)

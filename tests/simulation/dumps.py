@@ -256,7 +256,6 @@ class Series:
     what the dump before it said.
     """
 
-    seed: int
     dumps: list[Dump]
     archived: list[list[Case]]
     others: list[list[Dump]]
@@ -289,7 +288,7 @@ def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
         cluster.made_anew[dice.choice(PARTITIONS)] = dice.randint(*when)
     for _ in range(dice.randint(0, 1)):
         cluster.abort_by_hand(dice.randint(1, times[-1]))
-    disks, before, series = Disks(dice, compacts), 1, Series(seed, [], [], [])
+    disks, before, series = Disks(dice, compacts), 1, Series([], [], [])
     for number, (logs_to, coordinator_to) in enumerate(ends):
         moments = sorted(dice.randint(min(before, coordinator_to), coordinator_to) for _ in range(archives))
         series.archived.append([disks.coordinators_alone(cluster, moment) for moment in moments])

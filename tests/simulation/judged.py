@@ -12,7 +12,7 @@ import argparse
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -143,25 +143,26 @@ class Tables:
         return rows
 
 
-def judged(spark: SparkSession, seeds: Iterable[int], archives: int = 0) -> Outcome:
+def judged(spark: SparkSession, seeds: Sequence[int], archives: int = 0) -> Outcome:
     """Judge the dumps of each cluster, all first ones in one run of the detection, then all second ones.
 
     With archives, each cluster is judged once more as if nothing had ever been compacted.
     """
     outcome = Outcome()
     series = [dumps_of(seed, archives) for seed in seeds]
-    whole = [dumps_of(each.seed, archives, compacts=False) for each in series] if archives else []
+    whole = [dumps_of(seed, archives, compacts=False) for seed in seeds] if archives else []
+    everything = [*series, *whole]
     with tempfile.TemporaryDirectory(prefix="txnlog-simulation-") as folder:
         tables = Tables(spark, _new_store(spark, folder) if archives else None)
         for number in range(max(len(each.dumps) for each in series)):
-            these = [each for each in [*series, *whole] if number < len(each.dumps)]
+            these = [each for each in everything if number < len(each.dumps)]
             for copies in zip_longest(*(each.archived[number] for each in these)):
                 tables.archive([copy for copy in copies if copy is not None])
             rows = tables.judge([dump.case for each in these for dump in each.judged_with(number)])
             for each in these:
                 for dump in each.judged_with(number):
                     outcome.add(dump, rows[dump.case.id])
-    for each in [*series, *whole]:
+    for each in everything:
         outcome.wrong += contradictions(each.in_order(), outcome.rows)
     for each, never_compacted in zip(series, whole, strict=False):
         outcome.wrong += stronger(each.in_order(), never_compacted.in_order(), outcome.rows)

@@ -97,10 +97,14 @@ def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFram
 
 def _new_records(store: Store, clusters: list[str], records: DataFrame, wanted: list[Row]) -> DataFrame:
     # Only where a job was killed before, or a log lost its end, is any of them there.
+    by_partition: dict[int, list[Row]] = {}
+    for row in wanted:
+        by_partition.setdefault(row["coordinator_partition"], []).append(row)
+    # As many literals as there are partitions, whatever the clusters and holes.
     spans = " OR ".join(
-        f"(coordinator_partition = {row['coordinator_partition']}"
-        f" AND offset >= {row['from_offset']} AND offset < {row['to_offset']})"
-        for row in wanted
+        f"coordinator_partition = {partition} AND offset BETWEEN {min(row['from_offset'] for row in rows)}"
+        f" AND {max(row['to_offset'] for row in rows)}"
+        for partition, rows in by_partition.items()
     )
     news = records.join(store.read(COORDINATOR_RECORDS, clusters).where(spans), [*COORDINATOR_RECORDS.key], "left_anti")
     # Whoever asks for some partitions or ids need not read the files and pages that have others.

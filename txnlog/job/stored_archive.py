@@ -149,7 +149,7 @@ class StoredArchive:
         Of the archive only the ids and producer ids are read for it, which as columns are next to nothing: rows are in
         the order of partitions and ids.
         """
-        producers = transactions.frame.selectExpr("cluster", "producer_id").distinct()
+        producers = transactions.frame.selectExpr("cluster", "producer_id")
         of_producers = " OR ".join(
             one_of(name, transactions.rows.column("producer_id")) for name in _PRODUCER_ID_COLUMNS
         )

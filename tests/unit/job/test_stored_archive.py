@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.executions import last_execution, scans
-from tests.tables_by_hand import Row, at, filled
+from tests.executions import IN_FULL, last_execution, scans
+from tests.quick_spark import with_settings
+from tests.tables_by_hand import Row, at, put
 from txnlog.job import stored_archive
 from txnlog.job.stored_archive import StoredArchive
 from txnlog.spark.materialize import frame_of, local_frame, materialized_together
@@ -30,21 +29,18 @@ BEFORE, NEXT = {0: 5021}, {2: 1021}
 def rows_of(day: int, partition: int) -> list[Row]:
     """The records of a day in a partition, in the order in which they are kept."""
     return [
-        filled(
-            COORDINATOR_RECORDS,
-            {
-                "cluster": "c",
-                "coordinator_partition": partition,
-                "topic_id": "one",
-                "transactional_id": name,
-                "offset": 100 * day + 10 * number + turn,
-                "producer_id": int(name[-2:]),
-                "previous_producer_id": BEFORE.get(day) if name == HANGING else None,
-                "next_producer_id": NEXT.get(day) if name == HANGING else None,
-                "file": "f",
-                "as_of": at(day),
-            },
-        )
+        {
+            "cluster": "c",
+            "coordinator_partition": partition,
+            "topic_id": "one",
+            "transactional_id": name,
+            "offset": 100 * day + 10 * number + turn,
+            "producer_id": int(name[-2:]),
+            "previous_producer_id": BEFORE.get(day) if name == HANGING else None,
+            "next_producer_id": NEXT.get(day) if name == HANGING else None,
+            "file": "f",
+            "as_of": at(day),
+        }
         for (number, name), turn in product(enumerate(IDS[partition]), range(2))
     ]
 
@@ -54,21 +50,9 @@ def archive(spark: SparkSession, tmp_path: Path) -> StoredArchive:
     """An archive of three days, a file for each day and partition."""
     root = Root(str(tmp_path))
     for day, partition in product(DAYS, PARTITIONS):
-        rows = pa.Table.from_pylist(rows_of(day, partition), arrow_schema(COORDINATOR_RECORDS.row))
-        write_deltalake(root.path_of(COORDINATOR_RECORDS), rows, mode="append")
-    ranges = [
-        filled(
-            COORDINATOR_RANGES,
-            {
-                "cluster": "c", "coordinator_partition": partition, "topic_id": "one", "from_offset": 0, "to_offset": 6,
-                "leader_epochs": [{"epoch": 0, "start_offset": 0}],
-            },
-        )
-        for partition in PARTITIONS
-    ]  # fmt: skip
-    write_deltalake(
-        root.path_of(COORDINATOR_RANGES), pa.Table.from_pylist(ranges, arrow_schema(COORDINATOR_RANGES.row))
-    )
+        put(root, COORDINATOR_RECORDS, rows_of(day, partition))
+    of_all = {"cluster": "c", "topic_id": "one", "leader_epochs": [{"epoch": 0, "start_offset": 0}], "to_offset": 6}
+    put(root, COORDINATOR_RANGES, [of_all | {"coordinator_partition": partition} for partition in PARTITIONS])
     return StoredArchive(Store(spark, root), ["c"])
 
 
@@ -92,23 +76,13 @@ def test_all_records_of_the_ids_that_own_it_are_there_however_many_they_are(
     assert records(archive, spark, 999).count() == 0
 
 
-@pytest.fixture
-def described(spark: SparkSession) -> Iterator[None]:
-    """Spark says in full what a query reads."""
-    setting = "spark.sql.maxMetadataStringLength"
-    was = spark.conf.get(setting)
-    spark.conf.set(setting, 10_000)
-    yield
-    spark.conf.set(setting, was)
-
-
-@pytest.mark.usefixtures("described")
 def test_only_the_files_of_its_partition_are_read_and_of_others_the_ids(
     archive: StoredArchive, spark: SparkSession
 ) -> None:
-    before = last_execution(spark)
-    records(archive, spark, ITS_PRODUCER).toArrow()
-    of_files = [(scan.files, scan.columns) for scan in scans(spark, before, COORDINATOR_RECORDS)]
+    with with_settings(spark, IN_FULL):
+        before = last_execution(spark)
+        records(archive, spark, ITS_PRODUCER).toArrow()
+        of_files = scans(spark, before, COORDINATOR_RECORDS)
     names, producers = {"cluster", "transactional_id"}, {"producer_id", "previous_producer_id", "next_producer_id"}
     assert sorted(of_files, key=lambda each: len(each[1]))[:2] == [
         (len(DAYS) * len(PARTITIONS), names | {"coordinator_partition"}),
