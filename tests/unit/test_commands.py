@@ -153,7 +153,8 @@ def outcome(**values: object) -> Outcome:
 
 
 def ends(folder: Path, transactions: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    root = report_tables.written(folder, transactions, [report_tables.night()])
+    nights = [report_tables.night(), report_tables.night(cluster="other")]
+    root = report_tables.written(folder, transactions, nights)
     print_outcome(outcome(), DetectOptions(dump="d", tables=root.text))
     return capsys.readouterr().out.splitlines()
 

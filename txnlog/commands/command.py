@@ -16,7 +16,7 @@ from txnlog.tables.layout import Root
 from txnlog.times import instant_ms, milliseconds
 
 EXIT_CODES = """exit codes:
-  0  done, whatever was found
+  0  done, whatever was found, damage in the dump included
   1  an error of txnlog itself, or of Spark
   2  wrong options, or a dump that cannot be read
   3  Java, Python, Spark or a jar is missing

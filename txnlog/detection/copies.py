@@ -35,7 +35,8 @@ IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 _IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
 _BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 _AFTER = f"OVER ({_IN_COPY} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
-# The copies of a partition, the one that is used first.
+# The copies of a partition in their order, the one that is used first. That of the live coordinators
+# (`live/coordinator_facts.py`) wins a tie by the name of its broker.
 _OF_PARTITION = f"PARTITION BY {', '.join(PARTITION)}"
 _RANKED = (
     f"OVER ({_OF_PARTITION} ORDER BY is_text, last_leader_epoch DESC NULLS LAST, log_end_offset DESC,"

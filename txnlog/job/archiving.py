@@ -18,9 +18,9 @@ from txnlog.errors import DumpError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import facts_of, log_dirs_frame
 from txnlog.job.few_rows import is_few_rows
-from txnlog.job.keeping import keeping
 from txnlog.job.kept_records import keep_records
 from txnlog.job.known_segments import without_known_segments
+from txnlog.job.persisting import persisting
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.steps import Steps
 from txnlog.job.stored_archive import stored_ranges
@@ -51,12 +51,12 @@ def archive_dump(start: Start, options: DetectOptions, announce: Callable[[str],
     with steps.step("start Spark"):
         spark = start(is_few_rows(dump))
     store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
-    with ExitStack() as writing, keeping(spark) as keep:
+    with ExitStack() as writing, persisting(spark) as persist:
         with steps.step("open the tables"):
             open_tables(store, writing)
         news = without_known_segments(dump.files, stored_ranges(store, clusters))
         with steps.step("read and keep"):
-            read = keep(evidence(spark, dataclasses.replace(dump, files=news)))
+            read = persist(evidence(spark, dataclasses.replace(dump, files=news)))
             facts = facts_of(read, options, dump)
             return _kept(store, clusters, facts, options)
 

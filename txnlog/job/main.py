@@ -20,7 +20,7 @@ from txnlog.dump.manifest import NAME as MANIFEST
 from txnlog.errors import DumpError
 from txnlog.job.facts import facts_of
 from txnlog.job.few_rows import is_few_rows
-from txnlog.job.keeping import keeping
+from txnlog.job.persisting import persisting
 from txnlog.job.preparing import check_dated, listed, open_tables
 from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
@@ -65,13 +65,13 @@ def run_in(
     with steps.step("start Spark"):
         spark = start(is_few_rows(dump))
     store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
-    with ExitStack() as writing, keeping(spark) as keep:
+    with ExitStack() as writing, persisting(spark) as persist:
         with steps.step("read the dump"):
-            read = keep(evidence(spark, dump, options.full))
+            read = persist(evidence(spark, dump, options.full))
         with steps.step("open the tables"):
             open_tables(store, writing)
         with steps.step("replay and judge"):
-            archive = StoredArchive(store, clusters, keep)
+            archive = StoredArchive(store, clusters, persist)
             facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
             detection = detect(facts, options.thresholds, materialized_together, options.as_of)
             check_dated(options, detection.undated)

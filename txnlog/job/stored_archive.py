@@ -53,12 +53,12 @@ _REACHING = pa.schema(
 
 
 class StoredArchive:
-    """The archive of some clusters (`txnlog.detection.inputs.Archive`). `keep` keeps frames that are used often."""
+    """The archive of some clusters (`txnlog.detection.inputs.Archive`). `persist` is for frames that are used often."""
 
     def __init__(
-        self, store: Store, clusters: list[str], keep: Callable[[DataFrame], DataFrame] = lambda frame: frame
+        self, store: Store, clusters: list[str], persist: Callable[[DataFrame], DataFrame] = lambda frame: frame
     ) -> None:
-        self._store, self._clusters, self._keep = store, clusters, keep
+        self._store, self._clusters, self._persist = store, clusters, persist
         of_all = stored_ranges(store, None)
         self.ranges = [each for each in of_all if each.cluster in clusters]
         if self.ranges:
@@ -130,7 +130,7 @@ class StoredArchive:
         """All records of the ids that own a producer id of some open transactions, by the archive or by `states`."""
         found = self._places(transactions, states)
         names = [name for name in spark_schema(TransactionStateRow).names if name not in LOG_DIR[1:]]
-        return self._keep(
+        return self._persist(
             self._archived()
             .where(one_of("coordinator_partition", found.rows.column("coordinator_partition")))
             .where(one_of("transactional_id", found.rows.column("transactional_id")))

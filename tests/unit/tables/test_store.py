@@ -15,9 +15,11 @@ from txnlog.tables.lock import only_writer
 from txnlog.tables.store import Store
 
 
-def owner(spark: SparkSession, producer_id: int, transactional_id: str, operation: str = UPSERT) -> DataFrame:
+def owner(
+    spark: SparkSession, producer_id: int, transactional_id: str, operation: str = UPSERT, cluster: str = "c"
+) -> DataFrame:
     return spark.sql(
-        f"SELECT 'c' AS cluster, {producer_id}L AS producer_id, '{transactional_id}' AS transactional_id,"
+        f"SELECT '{cluster}' AS cluster, {producer_id}L AS producer_id, '{transactional_id}' AS transactional_id,"
         f" 3 AS coordinator_partition, cast(NULL AS timestamp) AS known_since, '{operation}' AS {OPERATION}"
     )
 
@@ -58,6 +60,15 @@ def test_where_others_may_write_it_is_always_a_merge(spark: SparkSession, tmp_pa
     store.merge(TRANSACTIONAL_IDS, owner(spark, 1, "shop"), ["c"])
     assert found(root) == {(1, "shop")}
     assert operations(root) == ["CREATE TABLE", "MERGE", "MERGE"]
+
+
+def test_rows_of_other_clusters_are_not_overwritten(spark: SparkSession, tmp_path: Path) -> None:
+    store = Store(spark, Root(str(tmp_path)))
+    store.ensure()
+    both = owner(spark, 1, "shop").unionByName(owner(spark, 2, "bank", cluster="other"))
+    store.merge(TRANSACTIONAL_IDS, both, ["c", "other"])
+    store.overwrite(TRANSACTIONAL_IDS, owner(spark, 3, "shop"), ["c"])
+    assert found(store.root) == {(3, "shop"), (2, "bank")}
 
 
 def test_a_table_that_was_there_is_not_taken_to_be_empty(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,32 +18,32 @@ AHEAD = "txnlog-ahead"
 
 
 @contextmanager
-def keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
-    """Keeps the frames it is given, which are used several times, in memory or on disk meanwhile.
+def persisting(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
+    """Persists the frames it is given, which are used several times, in memory or on disk meanwhile.
 
     Each is computed at once, beside whatever else is done until it is needed.
     """
-    kept, ahead = list[DataFrame](), ThreadPoolExecutor(FRAMES_AHEAD)
+    persisted, ahead = list[DataFrame](), ThreadPoolExecutor(FRAMES_AHEAD)
 
     def compute(frame: DataFrame) -> None:
         spark.addTag(AHEAD)
         frame.count()
 
-    def keep(frame: DataFrame) -> DataFrame:
+    def persist(frame: DataFrame) -> DataFrame:
         try:
-            kept.append(frame.persist())
+            persisted.append(frame.persist())
         except PySparkException:
             # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
             return frame
         # Whoever uses the frame meets the same error.
-        computed = ahead.submit(compute, kept[-1])
+        computed = ahead.submit(compute, persisted[-1])
         # Spark estimates 8 bytes for what no task has read yet, and would broadcast all coordinators' records.
         if not is_small(spark):
             computed.result()
-        return kept[-1]
+        return persisted[-1]
 
     try:
-        yield keep
+        yield persist
     except BaseException:
         # Whatever ends the job, Ctrl-C too: or it would wait below until frames are computed that nobody uses.
         # Where Spark itself is gone, there is nothing to interrupt.
@@ -52,5 +52,5 @@ def keeping(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
         raise
     finally:
         ahead.shutdown(cancel_futures=True)
-        for frame in kept:
+        for frame in persisted:
             frame.unpersist()
