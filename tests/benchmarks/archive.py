@@ -3,6 +3,8 @@
 A day of transactions is written as the log of each partition of `__transaction_state` and archived. What that leaves in
 the tables is copied into as many earlier days, a commit a day. Then the next day is archived and judged, and Spark and
 Hadoop say how many files of each table the job read, and how many bytes: after one day, and after all of them.
+
+Before that, `txnlog archive` of the day's log is timed against `kafka-dump-log`, which prints it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import shutil
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +30,7 @@ from pyspark.sql import SparkSession
 from tests.benchmarks.generated import COORDINATOR_PARTITIONS
 from tests.coordinator_writer import coordinator_partition, coordinator_record
 from tests.executions import IN_FULL, last_execution, scans
+from tests.kafka.judge import NEWEST, java_of
 from tests.writer import batch, checkpoint, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
@@ -175,6 +181,32 @@ def next_day(spark: SparkSession, tables: Path, dump: Path) -> tuple[Read, Read]
     return archived, judged
 
 
+def pace(dump: Path, small: Path, scratch: Path) -> str:
+    """How long `archive` takes and how long Kafka's tool, both without what they take for a small dump."""
+    ours = seconds(archive_command(dump, scratch / "large")) - seconds(archive_command(small, scratch / "small"))
+    tool = seconds(tool_command(dump)) - seconds(tool_command(small))
+    return f"archive takes {ours:.0f} s and kafka-dump-log {tool:.0f} s beyond the start: {ours / tool:.1f} times"
+
+
+def archive_command(dump: Path, tables: Path) -> list[str]:
+    """`txnlog archive`."""
+    return [sys.executable, "-m", "txnlog.cli", "archive", str(dump), "--tables", str(tables)]
+
+
+def tool_command(dump: Path) -> list[str]:
+    """Kafka's tool, printing the coordinators' records of a dump."""
+    logs = ",".join(str(path) for path in sorted(dump.glob("*/__transaction_state-*/*.log")))
+    tool = "org.apache.kafka.tools.DumpLogSegments"
+    return [*java_of(NEWEST), tool, "--transaction-log-decoder", "--files", logs]
+
+
+def seconds(command: list[str]) -> float:
+    """How long it takes."""
+    start = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - start
+
+
 def main() -> None:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -182,11 +214,12 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=10, help="days before (%(default)s)")
     given = parser.parse_args()
     each = given.transactions // COORDINATOR_PARTITIONS
-    spark = session("txnlog-bench", **IN_FULL)
     with tempfile.TemporaryDirectory() as folder:
         place, day = Path(folder), given.days
         one, all_days = place / "one", place / "all"
         dump = day_of(place / "dump", day, each, day)
+        print(pace(dump, day_of(place / "small", day, 20, day), place / "timed"), flush=True)
+        spark = session("txnlog-bench", **IN_FULL)
         archive_dump(lambda _: spark, DetectOptions(str(dump), str(one)), lambda _: None)
         for table in (COORDINATOR_RECORDS, TRANSACTIONS):
             print(f"{table.name}: {size_of(one, table) / (each * COORDINATOR_PARTITIONS):.1f} bytes a transaction")
@@ -198,7 +231,7 @@ def main() -> None:
                 files = ", ".join(f"{counted(number, 'file')} of {name}" for name, number in found.files.items())
                 read_of = f"{found.size / (1 << 20):.2f} MiB, {files}"
                 print(f"{job} after {counted(days, 'day')} reads {read_of}", flush=True)
-    spark.stop()
+        spark.stop()
 
 
 if __name__ == "__main__":

@@ -49,6 +49,17 @@ _COMBINED = {
     "coordinator_epochs": "array_sort(array_distinct(flatten(collect_list(coordinator_epochs))))",
     "as_of": "max_by(as_of, last_offset)",
 }
+# The lists of all records, sorted: of a partition first when it was listed first, and last that no time is known.
+# A row for each partition of each record would have to be shuffled and sorted with all other columns.
+_LISTED = (
+    "sort_array(array_distinct(flatten(collect_list(transform(partitions, each ->"
+    " struct(each.topic, each.partition, each.listed_at IS NULL AS is_undated, each.listed_at))))))"
+)
+_PARTITIONS = (
+    "transform(filter(listed, (each, at) -> at = 0 OR struct(each.topic, each.partition)"
+    " <> struct(listed[at - 1].topic, listed[at - 1].partition)),"
+    " each -> struct(each.topic, each.partition, each.listed_at))"
+)
 # Only a client's EndTxn commits. An abort by the coordinator is at a higher epoch than the data, as is any abort of a
 # client of version 2 (`TransactionMetadata.prepareFenceProducerEpoch`, `prepareAbortOrCommit`); 4.0 went two epochs
 # higher. A timeout comes after the timeout (`TransactionStateManager.timedOutTransactions`), fencing at any time.
@@ -80,9 +91,6 @@ def combined(transactions: DataFrame) -> DataFrame:
     Columns of `TransactionRow`. Each partition is listed since the earliest record that lists it.
     """
     aggregates = [f"{value} AS {name}" for name, value in _COMBINED.items()]
-    listed = transactions.selectExpr(*KEY, *_COMBINED, "inline_outer(partitions)")
-    of_partitions = summed(listed, (*KEY, "topic", "partition"), *aggregates, "min(listed_at) AS listed_at")
-    partitions = "sort_array(collect_list(struct(topic, partition, listed_at)) FILTER (WHERE topic IS NOT NULL))"
-    return summed(of_partitions, KEY, *aggregates, f"{partitions} AS partitions").selectExpr(
-        "*", f"{_ENDED_BY} AS ended_by"
+    return summed(transactions, KEY, *aggregates, f"{_LISTED} AS listed").selectExpr(
+        "* EXCEPT (listed)", f"{_PARTITIONS} AS partitions", f"{_ENDED_BY} AS ended_by"
     )

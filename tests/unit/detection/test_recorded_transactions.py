@@ -94,3 +94,26 @@ def test_a_transaction_is_of_the_producer_id_that_wrote_it(spark: SparkSession) 
     found = transactions(spark, rows)["rotated"]
     assert (found["producer_id"], found["end_epoch"], found["next_producer_id"]) == (7, 32767, 8)
     assert (found["first_offset"], found["last_offset"], found["state"]) == (0, 2, "CompleteCommit")
+
+
+def test_each_partition_is_listed_since_the_first_record_that_lists_it(spark: SparkSession) -> None:
+    orders, second, payments = (
+        {"topic": topic, "partition": partition} for topic, partition in [("orders", 0), ("orders", 1), ("payments", 0)]
+    )
+    rows = [
+        # A time that no calendar has is null.
+        row("shop", 0, ("Ongoing", 3, 0, 0), topic_partitions=[payments], last_update_timestamp=None),
+        row("shop", 1, ("Ongoing", 3, 1, 0), topic_partitions=[orders, payments]),
+        row("shop", 2, ("Ongoing", 3, 2, 0), topic_partitions=[payments, orders, second]),
+        row("shop", 3, ("CompleteCommit", 3, 3, 0)),
+        row("undated", 4, ("Ongoing", 3, 0, 0), topic_partitions=[orders], last_update_timestamp=None),
+        row("none", 5, ("PrepareAbort", 3, 0, 0), topic_partitions=None),
+    ]
+    found = transactions(spark, rows)
+    listed = {name: [tuple(each.values()) for each in found[name]["partitions"]] for name in found}
+    first, then = (datetime(2026, 11, 21, 0, 0, seconds) for seconds in (1, 2))
+    assert listed == {
+        "shop": [("orders", 0, first), ("orders", 1, then), ("payments", 0, first)],
+        "undated": [("orders", 0, None)],
+        "none": [],
+    }
