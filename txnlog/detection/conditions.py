@@ -56,9 +56,10 @@ CONDITIONS: dict[str, str] = {
     # sends markers of it: its copy is of before that.
     "is_ahead_of_coordinator": "is_known AND current.producer_id = producer_id"
     " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch",
-    # What the coordinator says of the id is about the data then, and not about a transaction that has ended since.
+    # What the coordinator says of the id is about the data then, and not about a transaction that has ended since. Two
+    # copies may have been timed by the clocks of two machines.
     "is_dated_before_coordinator": "bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"
-    " OR coordinator_copy_from >= copy_ended",
+    " OR coordinator_copy_from >= copy_ended + clock_skew_ms",
     # Its producer's time counts only if both were copied in one moment: a transaction in flight may have written the
     # time of an event of yesterday.
     "is_seen_by_coordinator": "(is_dated_before_coordinator"

@@ -126,8 +126,9 @@ NO_COMMIT = Proof(
 COMMITS_EXPLAINED = Proof(
     "commits_are_explained",
     "coalesce(unexplained_commits, 0) = 0",
-    "Each COMMIT marker of the time for which the coordinator's records in the dump look complete has its record, and"
-    " each one of its producer id of the time for which those of earlier dumps do.",
+    "Each COMMIT marker of its producer id of the time for which the coordinator's records look complete, in the dump"
+    " or in earlier ones, has its record. So has the last marker of each other producer id in each file, if it is a"
+    " COMMIT of the time for which those in the dump do.",
     "only coordinators write COMMIT markers (`TransactionMarkerChannelManager`)",
     "dump all brokers again; look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
@@ -180,10 +181,12 @@ TRANSACTION_IS_WHOLE = Proof(
     "all_its_partitions_are_proved",
     "unproved_partitions IS NOT NULL AND size(unproved_partitions) = 0",
     "Every partition that the coordinator's transaction lists is in the dump and was copied after the transaction"
-    " began, and no committed transaction can own what its producer id has open there: ending it decides all of them.",
+    " began, and no committed transaction can own what its producer id has open there: ending it decides all of them."
+    " And the coordinator was copied after all that the dump has of the producer id: its markers, too, by brokers'"
+    " clocks and by their epochs.",
     "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
-    "dump all partitions that the transaction lists, after it began",
+    "dump all partitions that the transaction lists, after it began, and __transaction_state after them",
     Cause.COVERAGE_GAP,
     "concat('ending the coordinator\\'s transaction decides all partitions that it lists, and some are not proved"
-    " to hold only its data: ', array_join(slice(unproved_partitions, 1, 5), ', '))",
+    " to hold only its data, or show that it has ended since: ', array_join(slice(unproved_partitions, 1, 5), ', '))",
 )

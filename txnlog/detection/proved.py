@@ -7,11 +7,13 @@ from pyspark.sql import DataFrame
 from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import conditions, with_parameters
+from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
 from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG
 from txnlog.detection.proofs import PROOFS
+from txnlog.detection.replay import ended_entries
 from txnlog.detection.rules import OF_OWN_DATA
-from txnlog.keys import PARTITION
+from txnlog.keys import COPY, PARTITION
 
 
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
@@ -28,14 +30,17 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     )
 
 
-def with_unproved(transactions: DataFrame, copies: DataFrame, sightings: DataFrame | None) -> DataFrame:
+def with_unproved(
+    transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame, sightings: DataFrame | None
+) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
     And the proof that there are none.
 
     All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
     have all that was written before it began. Before that, data of an earlier transaction may have been on its way.
-    What an earlier dump showed beyond the end of the copy is not in it.
+    What an earlier dump showed beyond the end of the copy is not in it. And in no partition may there be anything of
+    the producer id of after the coordinator's copy: then that transaction has ended, and another one may be under way.
     """
     listed, here = _listed(transactions), [*PARTITION, "producer_id"]
     unproved = (
@@ -43,6 +48,7 @@ def with_unproved(transactions: DataFrame, copies: DataFrame, sightings: DataFra
         .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
         .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
         .selectExpr("cluster", "producer_id", "topic", "partition")
+        .unionByName(_since_coordinator(transactions, sums, snapshots, copies))
     )
     if sightings is not None:
         beyond = listed.join(_seen_beyond(sightings, copies, here), here, "left_semi")
@@ -69,6 +75,35 @@ def _listed(transactions: DataFrame) -> DataFrame:
         .dropDuplicates(["cluster", "producer_id"])
         .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
     )
+
+
+def _since_coordinator(transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """Where a producer id with a transaction under way has something that its coordinator's copy may be too old for.
+
+    What is open must be seen by the coordinator. A last marker must be of an epoch that it knows, and be older than its
+    copy by the clock of the partition's broker: of a transaction in Prepare* there are some, and an administrator may
+    have aborted.
+    """
+    current = (
+        transactions.where("is_ongoing OR is_prepared")
+        .selectExpr(
+            *PRODUCER,
+            "current.producer_epoch AS known_epoch",
+            "least(coordinator_copy_from, coordinator_as_of) - clock_skew_ms AS seen_to",
+        )
+        .dropDuplicates([*PRODUCER])
+    )
+    marker = (*PARTITION, "producer_id", "producer_epoch")
+    markers = sums.where("fact = 'marker'").join(copies, [*COPY], "left_semi").selectExpr(*marker, "last_timestamp")
+    entries = ended_entries(snapshots, copies)
+    ended = (
+        markers.unionByName(entries.selectExpr(*marker, "max_timestamp AS last_timestamp"))
+        .join(current, [*PRODUCER], "inner")
+        .where("NOT coalesce(producer_epoch <= known_epoch AND last_timestamp < seen_to, false)")
+    )
+    opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
+    columns = "cluster", "producer_id", "topic", "partition"
+    return ended.selectExpr(*columns).unionByName(opened.selectExpr(*columns))
 
 
 def _wholeness(copies: DataFrame) -> DataFrame:

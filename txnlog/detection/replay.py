@@ -69,26 +69,38 @@ def open_transactions(sums: DataFrame, snapshots: DataFrame, copies: DataFrame) 
 def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     """Add `last_end`: the producer id's last marker, or of one that went with the log's start what snapshots know.
 
-    A snapshot's entry with nothing open and the epoch of a coordinator is of a marker below its offset: its epochs and
-    time. Which kind of marker it was it does not say. Before 2.4.1 the time may be that of the producer's last batch
-    (KAFKA-9144): only a broker that writes topic ids, from 2.8 on, is certain to be newer. `kafka-dump-log` prints that
-    time up to 3.0.
+    Which kind of marker it was a snapshot does not say.
     """
     ended = (
-        snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
-        .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
+        ended_entries(snapshots, copies)
         .join(transactions.where("last_marker IS NULL").selectExpr(*KEY, "start_offset"), [*KEY], "inner")
         .where("snapshot_offset <= start_offset")
         .selectExpr(
             *(*KEY, "producer_epoch", "coordinator_epoch", "file", "position"),
             "snapshot_offset - 1 AS base_offset",
             "CAST(NULL AS string) AS marker_type",
-            f"if(topic_id IS NOT NULL AND NOT is_text, {within_calendar('timestamp')}, NULL) AS max_timestamp",
+            "max_timestamp",
         )
     )
     ends = summed(ended, KEY, f"max({_MARKER}) AS ended")
     return transactions.join(ends, [*KEY], "left").selectExpr(
         "* EXCEPT (ended)", "coalesce(last_marker, ended) AS last_end"
+    )
+
+
+def ended_entries(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+    """Entries of the copies' snapshots with nothing open and the epoch of a coordinator: of a marker below each.
+
+    `max_timestamp` (ms) is the marker's, or null: before 2.4.1 it may be that of the producer's last batch
+    (KAFKA-9144), and only a broker that writes topic ids, from 2.8 on, is certain to be newer. `kafka-dump-log` prints
+    that time up to 3.0.
+    """
+    return (
+        snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
+        .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
+        .selectExpr(
+            "*", f"if(topic_id IS NOT NULL AND NOT is_text, {within_calendar('timestamp')}, NULL) AS max_timestamp"
+        )
     )
 
 

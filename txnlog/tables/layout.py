@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 # Which rules judged an abort candidate. Those of generation 2 asked for a proof of each thing that an abort rests on;
 # what they took for one and is none is in the changelog.
-RULES_GENERATION = 5
+RULES_GENERATION = 6
 _CAUSE_FITS_ACTION = "cause <> 'MARKER_LOST_COMMIT' OR action <> 'ABORT'"
 
 ABORT_CANDIDATES = Table(

@@ -65,6 +65,8 @@ CONFIDENCE = [
     Case("confidence: whole", "data(0)@100 listed@101", "empty@50", want="ABORT HIGH"),
     Case("confidence: the coordinator was copied after it", "data(0)@100", None, want="ABORT HIGH",
          logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"2": (1001, 1001.05)}),
+    Case("confidence: the coordinator was copied after it, perhaps by a machine whose clock is ahead", "data(0)@100", None,
+         want="ABORT MEDIUM", logs={f"{TRANSACTION_STATE}-0@2": "empty@50"}, copied={"2": (1000.06, 1000.1)}),
     Case("confidence: only its producer says that it is older than the coordinator's copy", "data(0)@100", "empty@50",
          want="ABORT MEDIUM"),
     Case("confidence: nobody said when it was copied", "metadata@10 data(0)@100 abort(1, of=8)@200",

@@ -63,6 +63,7 @@ FIRST = (
     " complete(coordinator={c})@101 cleaned_to(9)"
 )
 BETWEEN = "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200"
+UNDER_WAY = "empty@50 ongoing@99[orders-0,payments-0]"
 # Offsets 1 to 4 are missing after the id's last record.
 TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
@@ -82,6 +83,13 @@ def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {},
     coordinator = "empty@50 ongoing@99[payments-0] prepare_commit@101 complete@101 ongoing@199[orders-0,payments-0]"
     logs = {"payments-0@1": payments, **logs}
     return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs, **more)
+
+
+def outdated(says: str, payments: str, want: str, coordinator: str = UNDER_WAY) -> Case:
+    """The coordinator was copied in minute 200, the partitions in minute 1000."""
+    copied: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (200, 201)}, "modified_on": {"2": 200}}
+    logs = {COORDINATOR: coordinator, "payments-0@1": payments}
+    return attack(36, f"outdated: {says}", "data(0)@100 abort(1, of=8)@150", None, want, logs=logs, **copied)
 
 
 CASES = [
@@ -381,6 +389,9 @@ CASES = [
            copied={"2": (200, 210)}),
     attack(12, "data of a two-phase id that its transaction does not list", "data(0)@100",
            "id(app, timeout=none) empty@50 ongoing@99[payments-0]", "NEVER_ADDED ABORT"),
+    attack(12, "a lost commit of a two-phase id whose next transaction lists the partition", "data(0)@100 abort(1, of=8)@110",
+           "id(app, timeout=none) empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101 ongoing@200[orders-0]",
+           "MARKER_LOST_COMMIT KEEP"),
     attack(12, "a lost commit of a two-phase id", "data(0)@100",
            "id(app, timeout=none) empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101", "MARKER_LOST_COMMIT KEEP"),
     attack(12, "the coordinator's copy is of before the epoch of the data", "data(0, epoch=5)@100", "empty(epoch=3)@50",
@@ -664,6 +675,24 @@ CASES = [
     attack(35, "the coordinator was copied after the end of that copy", "data(0)@499 commit(1)@500 data(2)@510",
            None, "LATE_WRITE_AFTER_END ABORT", copied={"1": (602, 614), "2": (615, 616)},
            logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@499[orders-0] prepare_commit@500 complete@500"}),
+    # 36: the coordinator's copy is old, and another partition shows that its transaction has ended since.
+    outdated("it was committed there", "data(0)@100 commit(1)@300", "COVERAGE_GAP UNDETERMINED"),
+    outdated("it was committed, and the next one is open there", "data(0)@100 commit(1)@300 data(2)@301",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("it was fenced there, and the next one is open", "data(0)@100 abort(1, epoch=1)@300 data(2, epoch=2)@400",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("its marker has an epoch that the coordinator does not know", "data(0)@100 abort(1, epoch=1)@150",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("only a snapshot knows that it was committed", "segment(2) epochs(2, 2) snapshot(2, ended)@300 plain(2)@400",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("data that it does not see is open there", "data(0)@250", "COVERAGE_GAP UNDETERMINED"),
+    outdated("an administrator has aborted it there before", "data(0)@100 abort(1)@150", "STUCK_ONGOING FENCE"),
+    outdated("a partition that it does not list", "data(0)@250 commit(1)@300", "COVERAGE_GAP UNDETERMINED",
+             coordinator="empty@50 ongoing@99[orders-0]"),
+    outdated("a decision, and the next transaction has ended there", "data(0)@100 commit(1)@101 data(2)@250 commit(3)@300",
+             "COVERAGE_GAP UNDETERMINED", coordinator=f"{UNDER_WAY} prepare_commit@101"),
+    outdated("a decision, and its marker is there", "data(0)@100 commit(1)@101", "STUCK_PREPARE MOVE_COORDINATOR",
+             coordinator=f"{UNDER_WAY} prepare_commit@101"),
 ]  # fmt: skip
 
 

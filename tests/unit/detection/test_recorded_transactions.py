@@ -111,7 +111,7 @@ def test_each_partition_is_listed_since_the_first_record_that_lists_it(spark: Sp
     ]
     found = transactions(spark, rows)
     listed = {name: [tuple(each.values()) for each in found[name]["partitions"]] for name in found}
-    first, then = (datetime(2026, 11, 21, 0, 0, seconds) for seconds in (1, 2))
+    first, then = ((START + timedelta(seconds=seconds)).replace(tzinfo=None) for seconds in (1, 2))
     assert listed == {
         "shop": [("orders", 0, first), ("orders", 1, then), ("payments", 0, first)],
         "undated": [("orders", 0, None)],
