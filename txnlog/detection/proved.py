@@ -90,16 +90,25 @@ def _since_coordinator(transactions: DataFrame, sums: DataFrame, snapshots: Data
             *PRODUCER,
             "current.producer_epoch AS known_epoch",
             "least(coordinator_copy_from, coordinator_as_of) - clock_skew_ms AS seen_to",
+            "coalesce(current.start_timestamp, current.last_update_timestamp) AS began",
         )
         .dropDuplicates([*PRODUCER])
     )
     marker = (*PARTITION, "producer_id", "producer_epoch")
-    markers = sums.where("fact = 'marker'").join(copies, [*COPY], "left_semi").selectExpr(*marker, "last_timestamp")
+    markers = (
+        sums.where("fact = 'marker'")
+        .join(copies, [*COPY], "left_semi")
+        .selectExpr(*marker, "last_timestamp", "CAST(NULL AS bigint) AS timestamp")
+    )
     entries = ended_entries(snapshots, copies)
     ended = (
-        markers.unionByName(entries.selectExpr(*marker, "max_timestamp AS last_timestamp"))
+        markers.unionByName(entries.selectExpr(*marker, "max_timestamp AS last_timestamp", "timestamp"))
         .join(current, [*PRODUCER], "inner")
-        .where("NOT coalesce(producer_epoch <= known_epoch AND last_timestamp < seen_to, false)")
+        # Where a snapshot has the time of the data for the marker's, it may be that of the transaction before.
+        .where(
+            "NOT coalesce(producer_epoch <= known_epoch"
+            " AND coalesce(last_timestamp < seen_to, timestamp < began), false)"
+        )
     )
     opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
     columns = "cluster", "producer_id", "topic", "partition"
