@@ -12,10 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,10 +24,11 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from pyspark.sql import SparkSession
 
+from tests.benchmarks.daily_runs import command
 from tests.benchmarks.generated import COORDINATOR_PARTITIONS
+from tests.benchmarks.text import printed, seconds
 from tests.coordinator_writer import coordinator_partition, coordinator_record
 from tests.executions import IN_FULL, last_execution, scans
-from tests.kafka.judge import NEWEST, java_of
 from tests.writer import batch, checkpoint, data, marker, put, segment
 from txnlog.config import DetectOptions
 from txnlog.format.coordinator import TransactionState
@@ -183,28 +181,21 @@ def next_day(spark: SparkSession, tables: Path, dump: Path) -> tuple[Read, Read]
 
 def pace(dump: Path, small: Path, scratch: Path) -> str:
     """How long `archive` takes and how long Kafka's tool, both without what they take for a small dump."""
-    ours = seconds(archive_command(dump, scratch / "large")) - seconds(archive_command(small, scratch / "small"))
-    tool = seconds(tool_command(dump)) - seconds(tool_command(small))
+    scratch.mkdir()
+    ours, ours_at_least = (
+        command("archive", str(each), "--tables", str(scratch / each.name)) for each in (dump, small)
+    )
+    tool, tool_at_least = (
+        seconds(lambda each=each: printed(coordinators_of(each), scratch / "text.txt", ("--transaction-log-decoder",)))
+        for each in (dump, small)
+    )
+    ours, tool = ours - ours_at_least, tool - tool_at_least
     return f"archive takes {ours:.0f} s and kafka-dump-log {tool:.0f} s beyond the start: {ours / tool:.1f} times"
 
 
-def archive_command(dump: Path, tables: Path) -> list[str]:
-    """`txnlog archive`."""
-    return [sys.executable, "-m", "txnlog.cli", "archive", str(dump), "--tables", str(tables)]
-
-
-def tool_command(dump: Path) -> list[str]:
-    """Kafka's tool, printing the coordinators' records of a dump."""
-    logs = ",".join(str(path) for path in sorted(dump.glob("*/__transaction_state-*/*.log")))
-    tool = "org.apache.kafka.tools.DumpLogSegments"
-    return [*java_of(NEWEST), tool, "--transaction-log-decoder", "--files", logs]
-
-
-def seconds(command: list[str]) -> float:
-    """How long it takes."""
-    start = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.monotonic() - start
+def coordinators_of(dump: Path) -> list[Path]:
+    """The segments of the coordinators' logs."""
+    return sorted(dump.glob("*/__transaction_state-*/*.log"))
 
 
 def main() -> None:

@@ -82,7 +82,7 @@ def empty_job(scratch: Path) -> None:
 def tool(dump: Path, scratch: Path, *options: str) -> None:
     """Let Kafka's tool print all segments."""
     for segment in segments_of(dump):
-        printed(segment, scratch / "text.txt", options)
+        printed([segment], scratch / "text.txt", options)
 
 
 Measured = dict[str, list[float]]

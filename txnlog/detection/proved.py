@@ -11,7 +11,7 @@ from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
 from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG
 from txnlog.detection.proofs import PROOFS
-from txnlog.detection.replay import ended_entries
+from txnlog.detection.replay import KEY, ended_entries
 from txnlog.detection.rules import OF_OWN_DATA
 from txnlog.keys import COPY, PARTITION
 
@@ -42,17 +42,18 @@ def with_unproved(
     What an earlier dump showed beyond the end of the copy is not in it. And in no partition may there be anything of
     the producer id of after the coordinator's copy: then that transaction has ended, and another one may be under way.
     """
-    listed, here = _listed(transactions), [*PARTITION, "producer_id"]
+    current = _under_way(transactions)
+    listed = current.selectExpr(*PRODUCER, "began + clock_skew_ms AS began", "inline(topic_partitions)")
     unproved = (
         listed.join(_wholeness(copies), [*PARTITION], "left")
-        .join(transactions.selectExpr(*here, "is_own_data"), here, "left")
+        .join(transactions.selectExpr(*KEY, "is_own_data"), [*KEY], "left")
         .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
-        .selectExpr("cluster", "producer_id", "topic", "partition")
-        .unionByName(_since_coordinator(transactions, sums, snapshots, copies))
+        .selectExpr(*KEY)
+        .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies))
     )
     if sightings is not None:
-        beyond = listed.join(_seen_beyond(sightings, copies, here), here, "left_semi")
-        unproved = unproved.unionByName(beyond.selectExpr(*unproved.columns))
+        beyond = listed.join(_seen_beyond(sightings, copies), [*KEY], "left_semi")
+        unproved = unproved.unionByName(beyond.selectExpr(*KEY))
     found = summed(
         unproved,
         ("cluster", "producer_id"),
@@ -66,35 +67,36 @@ def with_unproved(
     )
 
 
-def _listed(transactions: DataFrame) -> DataFrame:
-    """The partitions that coordinators' transactions under way list, and when each transaction `began` (ms)."""
-    began = "coalesce(current.start_timestamp, current.last_update_timestamp) + clock_skew_ms AS began"
+def _under_way(transactions: DataFrame) -> DataFrame:
+    """The coordinators' transactions under way, a row for each producer id.
+
+    Which partitions one lists, when it `began` (ms), the epoch that its coordinator knows, and up to when (`seen_to`,
+    ms) all that the producer id did is surely in the coordinator's copy.
+    """
     return (
         transactions.where("is_ongoing OR is_prepared")
-        .selectExpr("cluster", "producer_id", "current.topic_partitions", began)
-        .dropDuplicates(["cluster", "producer_id"])
-        .selectExpr("cluster", "producer_id", "began", "inline(topic_partitions)")
+        .selectExpr(
+            *PRODUCER,
+            "current.topic_partitions",
+            "current.producer_epoch AS known_epoch",
+            "coalesce(current.start_timestamp, current.last_update_timestamp) AS began",
+            "least(coordinator_copy_from, coordinator_as_of) - clock_skew_ms AS seen_to",
+            "clock_skew_ms",
+        )
+        .dropDuplicates([*PRODUCER])
     )
 
 
-def _since_coordinator(transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
+def _since_coordinator(
+    transactions: DataFrame, current: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame
+) -> DataFrame:
     """Where a producer id with a transaction under way has something that its coordinator's copy may be too old for.
 
     What is open must be seen by the coordinator. A last marker must be of an epoch that it knows, and be older than its
     copy by the clock of the partition's broker: of a transaction in Prepare* there are some, and an administrator may
     have aborted.
     """
-    current = (
-        transactions.where("is_ongoing OR is_prepared")
-        .selectExpr(
-            *PRODUCER,
-            "current.producer_epoch AS known_epoch",
-            "least(coordinator_copy_from, coordinator_as_of) - clock_skew_ms AS seen_to",
-            "coalesce(current.start_timestamp, current.last_update_timestamp) AS began",
-        )
-        .dropDuplicates([*PRODUCER])
-    )
-    marker = (*PARTITION, "producer_id", "producer_epoch")
+    marker = (*KEY, "producer_epoch")
     markers = (
         sums.where("fact = 'marker'")
         .join(copies, [*COPY], "left_semi")
@@ -111,8 +113,7 @@ def _since_coordinator(transactions: DataFrame, sums: DataFrame, snapshots: Data
         )
     )
     opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
-    columns = "cluster", "producer_id", "topic", "partition"
-    return ended.selectExpr(*columns).unionByName(opened.selectExpr(*columns))
+    return ended.selectExpr(*KEY).unionByName(opened.selectExpr(*KEY))
 
 
 def _wholeness(copies: DataFrame) -> DataFrame:
@@ -134,15 +135,15 @@ def _wholeness(copies: DataFrame) -> DataFrame:
     )
 
 
-def _seen_beyond(sightings: DataFrame, copies: DataFrame, here: list[str]) -> DataFrame:
-    """Where (`here`) earlier dumps showed something of a producer id beyond the end of a copy that was made later."""
+def _seen_beyond(sightings: DataFrame, copies: DataFrame) -> DataFrame:
+    """Where earlier dumps showed something of a producer id beyond the end of a copy that was made later."""
     ends = copies.selectExpr(*PARTITION, "log_end_offset", "copied_since", "topic_id AS own_topic_id")
     beyond = (
-        sightings.selectExpr(*here, "start_offset", "seen_at", "seen_until", "topic_id")
+        sightings.selectExpr(*KEY, "start_offset", "seen_at", "seen_until", "topic_id")
         .join(ends, [*PARTITION], "inner")
         .where(
             "start_offset >= log_end_offset AND coalesce(seen_until, seen_at) < copied_since"
             " AND NOT coalesce(topic_id <> own_topic_id, false)"
         )
     )
-    return beyond.selectExpr(*here).distinct()
+    return beyond.selectExpr(*KEY).distinct()
