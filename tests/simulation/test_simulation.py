@@ -14,6 +14,8 @@ from tests.simulation.judged import Outcome, judged
 
 FIXED = range(1, 151)
 FRESH = random.SystemRandom().randrange(2**31)
+# A hang of this one is decided by the archive. Among fifty others there may be none.
+BY_ARCHIVE = 777043
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
     "ABORT marker lost": 8,
@@ -27,15 +29,14 @@ def fixed_and_fresh(spark: SparkSession) -> tuple[Outcome, Outcome]:
     print(f"fresh clusters: python -m tests.simulation.judged --clusters 50 --archives 2 --seed {FRESH}")
     # As in a large dump, rows that belong together are in several tasks first.
     with with_settings(spark, {"spark.sql.shuffle.partitions": 2}):
-        return judged(spark, FIXED), judged(spark, range(FRESH, FRESH + 50), archives=2)
+        return judged(spark, FIXED), judged(spark, [BY_ARCHIVE, *range(FRESH, FRESH + 50)], archives=2)
 
 
 def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
     fixed, fresh = fixed_and_fresh
     assert not fixed.wrong
     assert not fresh.wrong
-    # Of so few the archive may decide none.
-    assert fresh.hangs
+    assert fresh.by_archive
 
 
 def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
