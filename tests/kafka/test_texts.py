@@ -139,7 +139,7 @@ def long_text(kafka_jars: None, tmp_path_factory: pytest.TempPathFactory) -> Pat
     for path in (log, text):
         path.parent.mkdir(parents=True)
     write_segment(log, Layout().transactions(), 2 * SPLIT_SIZE // SHORTEST_LINE)
-    printed(log, text, SHALLOW)
+    printed([log], text, SHALLOW)
     return folder
 
 
