@@ -24,10 +24,14 @@ TIMEOUT_MS = 1 * MINUTE
 EXPIRATION_MS = 300 * MINUTE
 # A request that was sent again arrives a second time within this time.
 LATE_REQUEST_MS = 4 * MINUTE
+# A marker that is not lost is written within this time.
+LATE_MARKER_MS = 5 * MINUTE
 # The last epoch of a producer id that a transaction may use (`TransactionMetadata.isEpochExhausted`).
 LAST_EPOCH = 32766
 # Brokers' clocks are this far from true time at most: two of them differ by less than the clock skew of 5 s.
 BROKER_CLOCK_MS = 2_000
+# How far a clock is ahead that jumps.
+AHEAD_MS = (200 * MINUTE, 33 * 60 * MINUTE)
 # Which states of an id can come before a record (`TransactionMetadata.isValidTransition`).
 MAY_FOLLOW = {
     "empty": ("tombstone", "empty", "complete"),
@@ -62,10 +66,19 @@ class Cluster:
             name: self.dice.randint(-BROKER_CLOCK_MS, BROKER_CLOCK_MS) for name in (*PARTITIONS, "coordinator")
         }
         self.log_append = {name: self.chance(0.2) for name in PARTITIONS}
-        # A minute in which a partition's clock was a day and more ahead.
-        self.jumps = {name: self.dice.randint(0, 1000) * MINUTE for name in PARTITIONS if self.chance(0.03)}
+        # Some time in which a partition's clock was far ahead: from when, for how long, how far.
+        self.jumps = {
+            name: (self.dice.randint(0, 1000) * MINUTE, self.dice.choice([1, 30]) * MINUTE, self.dice.choice(AHEAD_MS))
+            for name in PARTITIONS
+            if self.chance(0.06)
+        }
         self.has_topic_ids = self.chance(0.7)
         self.coordinators = [[] for _ in range(self.dice.choice([1, 1, 3]))]
+        # When another broker becomes the coordinator, which has the whole log.
+        self.failovers = [
+            sorted(self.dice.randint(1, 2000) * MINUTE for _ in range(self.dice.choice([0, 0, 1, 4])))
+            for _ in self.coordinators
+        ]
         # The transaction version of the brokers, and whether they raise the epoch twice to fence with that (4.0).
         self.version = self.dice.choice([0, 2, 2, 2])
         self.fences_twice = self.chance(0.3)
@@ -83,7 +96,7 @@ class Cluster:
             who.epoch = LAST_EPOCH - 1 if self.chance(0.1) else 0
             self._play_id(who, self.dice.randint(1, 600) * MINUTE, until)
         self._sort()
-        self.logs = {place: list(_taken(log)) for place, log in self.logs.items()}
+        self.logs = {place: list(self._taken(log)) for place, log in self.logs.items()}
         self._elect_uncleanly(until)
 
     def topic_id(self, place: str, now: int) -> str:
@@ -117,14 +130,15 @@ class Cluster:
     def coordinator_epoch(self, number: int, time: int) -> int:
         """The leader epoch of a coordinator partition at a time."""
         election = self.unclean_elections.get(number)
-        return int(election is not None and time > election.time)
+        failovers = sum(each <= time for each in self.failovers[number])
+        return failovers + int(election is not None and time > election.time)
 
     def epoch_of_marker(self, event: Event) -> int:
         """The epoch of the coordinator that sent a marker; an administrator's has none."""
-        if event.owner is None or event.owner.decided is None:
+        if event.owner is None:
             return 0
         number = coordinator_partition(event.owner.transactional_id, len(self.coordinators))
-        return self.coordinator_epoch(number, event.owner.decided)
+        return self.coordinator_epoch(number, event.sent)
 
     def _play_id(self, who: Id, now: int, until: int) -> None:
         self._record(now, who, "empty")
@@ -177,7 +191,10 @@ class Cluster:
         now += self.dice.choice([20, 100, 2_000, 30_000, 200 * MINUTE if who.two_phase else 50_000])
         late = self._late_request(who, now)
         ended = self._decide(who, owner, now, late)
-        return ended if late is None or ended is None else self._second_half(who, owner, ended)
+        # Where its markers came only from another coordinator the client has long given up.
+        if late is None or ended is None or ended > now + 2 * LATE_MARKER_MS:
+            return ended
+        return self._second_half(who, owner, ended)
 
     def _begin(self, who: Id, now: int, places: tuple[str, ...]) -> Transaction:
         owner = Transaction(who.name, who.producer_id, places, now)
@@ -192,20 +209,33 @@ class Cluster:
     def _decide(self, who: Id, owner: Transaction, now: int, late: bool | None = None) -> int | None:
         """Commit or abort it, by a request that came `late` or by its client's own, which may never come."""
         if late is None and self.chance(0.06):
-            return None
-        is_fenced = late is None and self.chance(0.1) and not who.two_phase
-        owner.commits = not is_fenced and (self.chance(0.8) if late is None else late)
-        # A coordinator aborts after the timeout, or when a newer producer of the id starts.
-        owner.decided = now = self.dice.choice([now, owner.start + TIMEOUT_MS + 10]) if is_fenced else now
+            # Not even the coordinator ends it, unless another one takes over, which looks at the timeout again.
+            taken_over = None if who.two_phase else self._taken_over(who, now + TIMEOUT_MS)
+            return taken_over and self._carry_out(who, owner, taken_over + 10, False, is_fenced=True)
+        if late is None and self.chance(0.1) and not who.two_phase:
+            # A coordinator aborts after the timeout, or when a newer producer of the id starts, if it does it then.
+            ends = [now, owner.start + TIMEOUT_MS + 10, now + 200 * MINUTE]
+            return self._carry_out(who, owner, self.dice.choice(ends), False, is_fenced=True)
+        return self._carry_out(who, owner, now, self.chance(0.8) if late is None else late)
+
+    def _carry_out(
+        self, who: Id, owner: Transaction, now: int, commits: bool, *, is_fenced: bool = False
+    ) -> int | None:
+        """What the coordinator does to commit or abort it; when that is done, None if never."""
+        owner.commits, owner.decided = commits, now
         writer = self._writer_of_end(who, is_fenced)
         kind, began = "commit" if owner.commits else "abort", self.clock("coordinator", owner.start)
         is_used_up = writer.recorded == 2 and not is_fenced and writer.epoch > LAST_EPOCH
         following = self._new_producer_id() if is_used_up else None
         told = f"began={began}" + (f", next={following}" if following else "")
         self._record(now, writer, f"prepare_{kind}", told, owner)
-        ended = self._end(writer, owner, now)
-        if ended is None:
-            return None
+        sent = now
+        while (ended := self._end(writer, owner, sent)) is None:
+            # Another coordinator writes all markers again.
+            taken_over = self._taken_over(who, sent + LATE_MARKER_MS)
+            if taken_over is None:
+                return None
+            sent = taken_over
         who.epoch, who.recorded = writer.epoch, writer.recorded
         told = f"began={began}, written={self.clock('coordinator', ended)}"
         if following:
@@ -218,6 +248,12 @@ class Cluster:
             return ended + 2
         who.requests[owner.commits] = (who.epoch, ended)
         return ended
+
+    def _taken_over(self, who: Id, after: int) -> int | None:
+        """When another broker becomes the coordinator of an id; None if none does, or is no better."""
+        number = coordinator_partition(who.name, len(self.coordinators))
+        times = [each for each in self.failovers[number] if each > after]
+        return times[0] if times and self.chance(0.6) else None
 
     def _writer_of_end(self, who: Id, is_fenced: bool) -> Id:
         """At which epoch a transaction ends, and which version its records name from then on.
@@ -271,13 +307,13 @@ class Cluster:
         for place in owner.partitions:
             came = now + self.dice.randint(1, 4)
             if self.chance(0.05):
-                came = now + self.dice.choice([2_000, 5 * MINUTE])
+                came = now + self.dice.choice([2_000, LATE_MARKER_MS])
             if self.chance(0.6 if is_stuck else 0.1):
                 continue
-            self._marker(came, who.producer_id, who.epoch, place, owner)
+            self._marker(came, who.producer_id, who.epoch, place, owner, now)
             if self.chance(0.08):
                 came += self.dice.choice([1, 50, 1_500])
-                self._marker(came, who.producer_id, who.epoch, place, owner)
+                self._marker(came, who.producer_id, who.epoch, place, owner, now)
             ended = max(ended, came + 1)
         return None if is_stuck else ended
 
@@ -333,9 +369,11 @@ class Cluster:
             event = Event(time, "data", who.producer_id, who.epoch, minutes(stamp), owner)
         self._append(place, event)
 
-    def _marker(self, time: int, producer_id: int, epoch: int, place: str, owner: Transaction | None) -> None:
+    def _marker(
+        self, time: int, producer_id: int, epoch: int, place: str, owner: Transaction | None, sent: int = 0
+    ) -> None:
         name = "commit" if owner and owner.commits else "abort"
-        self._append(place, Event(time, name, producer_id, epoch, self.clock(place, time), owner))
+        self._append(place, Event(time, name, producer_id, epoch, self.clock(place, time), owner, sent=sent))
 
     def _append(self, place: str, event: Event) -> None:
         self.crcs += 1
@@ -353,23 +391,33 @@ class Cluster:
 
     def clock(self, whose: str, time: int) -> str:
         """What a clock says at a time: that of the coordinators, or of the broker that leads a partition."""
-        jumped = whose in self.jumps and 0 <= time - self.jumps[whose] < MINUTE
-        return minutes(max(0, time + self.clocks[whose] + (33 * 60 * MINUTE if jumped else 0)))
+        start, duration, ahead = self.jumps.get(whose, (0, 0, 0))
+        jumped = ahead if 0 <= time - start < duration else 0
+        return minutes(max(0, time + self.clocks[whose] + jumped))
 
     def _new_producer_id(self) -> int:
         self.producer_ids += 1
         return self.producer_ids - 1
 
+    def _taken(self, log: list[Event]) -> Iterator[Event]:
+        """What a leader takes: of a producer no data of an older epoch than it has, no marker of an older coordinator.
+
+        (`ProducerAppendInfo.checkProducerEpoch`, `checkCoordinatorEpoch`.)
+        """
+        epochs: dict[int, int] = {}
+        coordinators: dict[int, int] = {}
+        for event in log:
+            producer_id, by = event.producer_id, self.epoch_of_marker(event)
+            if event.name == "data" and event.epoch < epochs.get(producer_id, 0):
+                continue
+            # An administrator's marker is of no coordinator.
+            if event.name != "data" and event.owner is not None:
+                if by < coordinators.get(producer_id, 0):
+                    continue
+                coordinators[producer_id] = by
+            epochs[producer_id] = max(event.epoch, epochs.get(producer_id, 0))
+            yield event
+
     def _sort(self) -> None:
         for log in (*self.logs.values(), *self.coordinators):
             log.sort(key=lambda each: each.time)
-
-
-def _taken(log: list[Event]) -> Iterator[Event]:
-    """What a leader takes: no data of an older epoch than it has of the producer (`ProducerAppendInfo`)."""
-    latest: dict[int, int] = {}
-    for event in log:
-        epoch = latest.get(event.producer_id, 0)
-        if event.name != "data" or event.epoch >= epoch:
-            latest[event.producer_id] = max(event.epoch, epoch)
-            yield event

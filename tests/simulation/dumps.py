@@ -8,7 +8,7 @@ copied. A copy may lack files, a replica may lag, and the coordinators may be co
 from __future__ import annotations
 
 import random
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
@@ -16,6 +16,11 @@ from tests.detection_cases import Case
 from tests.simulation.cluster import PARTITIONS, Cluster
 from tests.simulation.events import MINUTE, Event, Fate, Record, Transaction, open_events
 from txnlog.format.coordinator import TRANSACTION_STATE
+
+# How much later than one broker another one is copied.
+APART_MS = (0, 0, 30_000, 5 * MINUTE, 60 * MINUTE, -60 * MINUTE)
+# A transaction hangs that is open for so long.
+HANGS_MS = 30 * MINUTE
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump: until when logs were copied (true time), its copies by their names, and where the logs started then.
+    """A dump: until when the last log was copied (true time), its copies by name, and where the logs started then.
 
     What retention had removed by then is nobody's to lose: no verdict decides it any more. `recorded` are the records
     that dumps before it hold.
@@ -145,11 +150,14 @@ class Disks:
         copies = dict(self._coordinators(cluster, coordinator_to, 2))
         if self._one_in(3):
             copies |= self._coordinators(cluster, logs_to - self.dice.choice([0, 5_000, 30_000]), 3)
+        # Each broker was copied when its turn came.
+        ends = {"1": logs_to, "2": coordinator_to, "3": logs_to, "4": logs_to + self.dice.choice(APART_MS)}
         for place in PARTITIONS:
             if not self._one_in(25):
-                copies |= self._partition(cluster, place, logs_to)
-        copied = {broker: self._copied(end) for broker, end in (("1", logs_to), ("2", coordinator_to), ("3", logs_to))}
+                copies |= self._partition(cluster, place, self.dice.choice(["1", "1", "4"]), ends)
+        copied = {broker: self._copied(end) for broker, end in ends.items()}
         stated = None if self._one_in(3) else len(cluster.coordinators)
+        logs_to = max([copy.until for place, copy in copies.items() if _log(place) in PARTITIONS], default=logs_to)
         modified = max(logs_to, coordinator_to) / MINUTE
         logs = {each: copy.words for each, copy in copies.items()}
         case = Case(self.called(cluster), None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
@@ -203,8 +211,9 @@ class Disks:
                 line = " ".join([*words, f"high_watermark({len(records)})", "topic(t)"])
                 yield f"{TRANSACTION_STATE}-{number}@{broker}", Copy(until, line, frozenset(r for _, r in there))
 
-    def _partition(self, cluster: Cluster, place: str, until: int) -> dict[str, Copy]:
+    def _partition(self, cluster: Cluster, place: str, leader: str, ends: Mapping[str, int]) -> dict[str, Copy]:
         """The copies of a partition by their names: that of its leader, and perhaps one of a follower."""
+        until = ends[leader]
         log, topic = cluster.log(place, until), (place, cluster.topic_id(place, until))
         rolls = self.rolls.setdefault(topic, {n for n in range(1, len(log)) if self._one_in(5)})
         here, start = sum(event.time < until for event in log), self.starts.get(topic, 0)
@@ -214,10 +223,11 @@ class Disks:
         # Listed before it was copied, and nothing has come since.
         is_listed = here > start and copy.words and self._one_in(2)
         listed = f" listed@{cluster.clock(place, log[here - 1].time)}" if is_listed else ""
-        found = {f"{place}@1": replace(copy, words=copy.words + listed)}
+        found = {f"{place}@{leader}": replace(copy, words=copy.words + listed)}
         if self._one_in(6):
             # In sync: it has what was written half a minute ago (replica.lag.time.max.ms).
-            found[f"{place}@3"] = self._copy(cluster, place, until, until - self.dice.choice([0, 5_000, 30_000]))
+            copied = min(until, ends["3"] - self.dice.choice([0, 5_000, 30_000]))
+            found[f"{place}@3"] = self._copy(cluster, place, until, copied)
         elif topic[1] == "second" and cluster.has_topic_ids and self._one_in(3):
             # Its broker was away when the topic was deleted, and deletes the old one only when it is back.
             found[f"{place}@3"] = self._copy(cluster, place, cluster.made_anew[place], cluster.made_anew[place])
@@ -279,9 +289,16 @@ def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
     # Half of them in the middle of something.
     busy = [event.time + dice.randint(1, 100) for log in cluster.logs.values() for event in log] or [400 * MINUTE]
     times = [dice.choice([dice.choice(busy), dice.choice([1000, 700, 400]) * MINUTE])]
+    slow = [each for each in cluster.transactions if each.decided and each.decided - each.start > HANGS_MS]
+    hung = dice.choice(slow) if slow and dice.random() < 0.5 else None
+    if hung and hung.decided:
+        times = [hung.decided + dice.choice([1, 5, 60]) * MINUTE]
     if dice.random() < 0.4:
         times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
+    if hung and hung.decided:
+        # Its coordinator was copied when a transaction hung that had ended when the partitions were copied.
+        ends[0] = times[0], dice.randint(hung.start + HANGS_MS, hung.decided)
     if dice.random() < 0.25:
         # A topic is deleted and made again, before the dumps or between them.
         when = dice.choice([(1, times[0]), (times[0], times[-1])])

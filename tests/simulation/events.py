@@ -48,7 +48,11 @@ class Transaction:
 
 @dataclass(eq=False)
 class Event:
-    """A batch or marker in a partition; `said` is what its clock says, `owner` None for data of no transaction."""
+    """A batch or marker in a partition.
+
+    `said` is what its clock says; `owner` is None for data of no transaction and an administrator's marker; `sent` is
+    when its coordinator sent a marker.
+    """
 
     time: int
     name: str
@@ -58,6 +62,7 @@ class Event:
     owner: Transaction | None = None
     others: str = ""
     crc: int = 0
+    sent: int = 0
 
     def word(self, offset: int, leader: int, coordinator: int) -> str:
         """The word at an offset, of the leader epoch of its partition and, of a marker, of its coordinator's."""

@@ -24,7 +24,7 @@ from tests.quick_spark import QUICK
 from tests.simulation.cluster import PARTITIONS, TIMEOUT_MS
 from tests.simulation.contradictions import contradictions, stronger
 from tests.simulation.dumps import Dump, Series, dumps_of
-from tests.simulation.events import MINUTE, Fate
+from tests.simulation.events import MINUTE, Event, Fate
 from txnlog.config import Thresholds
 from txnlog.detection.pipeline import detect, shown_whole
 from txnlog.job.kept_records import keep_records
@@ -56,21 +56,29 @@ def violations(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
 def _wrong_ending(dump: Dump, row: dict[str, Any]) -> Iterator[str]:
     """Ending the coordinator's transaction decides all open data of its producer id in all of its partitions."""
     current = dump.cluster.current(row["transactional_id"], dump.coordinator_to)
+    own = [each for each in dump.cluster.transactions if each.transactional_id == row["transactional_id"]]
+    later = own[own.index(current) + 1 :]
     if row["action"] == "FENCE" and dump.coordinator_to - current.start < TIMEOUT_MS:
         yield "FENCE before its timeout"
     for place in current.partitions:
         for event in dump.open(place, dump.now).get(row["producer_id"], []):
             if event.owner is not current and dump.fate(event) in (Fate.COMMITTED, Fate.UNDECIDED):
                 yield f"{row['action']} decides data in {place} that is {dump.fate(event).value}"
+    there = (each for copy in dump.copies.values() for each in copy.holds if isinstance(each, Event))
+    for event in there:
+        if event.owner in later or (event.owner is current and row["action"] == "FENCE" and event.name != "data"):
+            yield f"{row['action']} after the dump shows {event.name} of {event.said}"
 
 
 def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
-    """What hangs here, if it is a hang that is late; None for what its coordinator may still end."""
+    """What hangs here, None if it is not late."""
     place = f"{row['topic']}-{row['partition']}"
     events = dump.written_from(place, row["producer_id"], row["start_offset"], row["topic_id"])
     fates = {dump.fate(event) for event in events}
-    if not events or Fate.UNDECIDED in fates or dump.logs_to - events[-1].time < LATE_MS:
+    if not events or dump.logs_to - events[-1].time < LATE_MS:
         return None
+    if Fate.UNDECIDED in fates:
+        return "stuck in coordinator"
     if Fate.COMMITTED in fates:
         return "COMMIT marker lost"
     return "ABORT marker lost" if Fate.ABORTED in fates else "never to be ended"
