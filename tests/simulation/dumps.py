@@ -286,19 +286,8 @@ def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
     """
     cluster, dice = Cluster(seed), random.Random(-seed - 1)
     cluster.play(2000 * MINUTE)
-    # Half of them in the middle of something.
-    busy = [event.time + dice.randint(1, 100) for log in cluster.logs.values() for event in log] or [400 * MINUTE]
-    times = [dice.choice([dice.choice(busy), dice.choice([1000, 700, 400]) * MINUTE])]
-    slow = [each for each in cluster.transactions if each.decided and each.decided - each.start > HANGS_MS]
-    hung = dice.choice(slow) if slow and dice.random() < 0.5 else None
-    if hung and hung.decided:
-        times = [hung.decided + dice.choice([1, 5, 60]) * MINUTE]
-    if dice.random() < 0.4:
-        times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
-    ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
-    if hung and hung.decided:
-        # Its coordinator was copied when a transaction hung that had ended when the partitions were copied.
-        ends[0] = times[0], dice.randint(hung.start + HANGS_MS, hung.decided)
+    ends = _ends(cluster, dice)
+    times = [logs_to for logs_to, _ in ends]
     if dice.random() < 0.25:
         # A topic is deleted and made again, before the dumps or between them.
         when = dice.choice([(1, times[0]), (times[0], times[-1])])
@@ -317,6 +306,28 @@ def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
         later = before + dice.choice([30_000, 5 * MINUTE, 60 * MINUTE])
         series.archived[-1].append(disks.coordinators_alone(cluster, later))
     return series
+
+
+def _ends(cluster: Cluster, dice: random.Random) -> list[tuple[int, int]]:
+    """Until when each dump's partitions and coordinators are copied."""
+    # Half of them in the middle of something.
+    busy = [event.time + dice.randint(1, 100) for log in cluster.logs.values() for event in log] or [400 * MINUTE]
+    times = [dice.choice([dice.choice(busy), dice.choice([1000, 700, 400]) * MINUTE])]
+    slow = [
+        (each.start, each.decided)
+        for each in cluster.transactions
+        if each.decided is not None and each.decided - each.start > HANGS_MS
+    ]
+    start, ended = dice.choice(slow) if slow and dice.random() < 0.5 else (None, None)
+    if ended is not None:
+        times = [ended + dice.choice([1, 5, 60]) * MINUTE]
+    if dice.random() < 0.4:
+        times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
+    ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
+    if start is not None and ended is not None:
+        # The coordinators were copied when a transaction hung that had ended when the partitions were copied.
+        ends[0] = times[0], dice.randint(start + HANGS_MS, ended)
+    return ends
 
 
 def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
