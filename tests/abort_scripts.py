@@ -84,7 +84,7 @@ def states(producers: Sequence[Row], coordinators: Sequence[Row] = (), opened: S
 def aborts(*offered: Row, coordinators: Sequence[Row] = (), **values: Any) -> str:
     """The script that aborts these candidates."""
     known = states([producer_state(row) for row in offered], coordinators)
-    given = {"cluster": "c", "cluster_id": CLUSTER_ID, "accepted": (), "blocked": (), "states": known} | values
+    given: Row = {"cluster": "c", "cluster_id": CLUSTER_ID, "accepted": (), "blocked": (), "states": known} | values
     return script(Aborts(offered=offered, **given))
 
 

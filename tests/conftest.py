@@ -35,6 +35,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     gc.freeze()
     started = session(
         "txnlog-tests",
+        is_small=False,
         **{
             **QUICK,
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),

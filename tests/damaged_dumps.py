@@ -54,11 +54,11 @@ class Judged:
 
 def rows_of(file: DumpFile) -> dict[str, list[pa.RecordBatch]]:
     """The rows that a file has in each frame, as the job's data sources read them."""
-    return {
-        name_of(source): list(source({}).rows([LogFiles((file,)) if source is EvidenceSource else file]))
-        for source in SOURCES
-        if _reads(source, file)
-    }
+    return {name_of(source): _rows_of_source(source, file) for source in SOURCES if _reads(source, file)}
+
+
+def _rows_of_source(source: type[DumpSource], file: DumpFile) -> list[pa.RecordBatch]:
+    return list(source({}).rows([LogFiles((file,)) if source is EvidenceSource else file]))
 
 
 def _reads(source: type[DumpSource], file: DumpFile) -> bool:
@@ -139,7 +139,7 @@ class Versions:
 
 def facts(frames: Mapping[str, DataFrame], log_dirs: DataFrame) -> Facts:
     """The facts of all versions. As by `--full`: of damage in what is not needed nobody would know."""
-    named = {name: frames[name] for name in FRAMES if name != "dump_files"}
+    named: dict[str, Any] = {name: frames[name] for name in FRAMES if name != "dump_files"}
     return Facts(
         **named,
         replay_sums=frames["evidence"].where("fact <> 'file'").select(*spark_schema(ReplayRow).names),

@@ -153,13 +153,15 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
                     _last_timestamp(rows, case.id),
                 )
             )
-    frames = {name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()}
+    frames: dict[str, Any] = {
+        name: _frame(spark, getattr(rows, name), spark_schema(row)) for name, row in FRAMES.items()
+    }
     log_dirs = [tuple(each.values()) for each in rows.log_dirs]
-    batches = _frame(spark, rows.batches, spark_schema(BatchRow))
+    all_batches = _frame(spark, rows.batches, spark_schema(BatchRow))
     return Facts(
         **frames,
         replay_sums=spark.createDataFrame(replay_rows(rows.batches, rows.producer_snapshots, rows.checkpoints)),
-        batches=lambda wanted: _of_wanted(batches, wanted),
+        batches=lambda wanted: _of_wanted(all_batches, wanted),
         log_dirs=spark.createDataFrame(log_dirs, LOG_DIRS),
         remembered=spark.createDataFrame(remembered, "cluster string, producer_id bigint, transactional_id string"),
         sightings=spark.createDataFrame(sightings, SIGHTINGS),
@@ -210,7 +212,7 @@ def _add(rows: Rows, case: Case) -> None:
         broker = disk.partition("/")[0]
         modified = datetime.fromtimestamp((START + case.modified_on.get(disk, case.modified) * MINUTE) / 1000, UTC)
         topic, _, partition = log.rpartition("-")
-        place = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{disk or '1'}"}
+        place: dict[str, Any] = {"cluster": case.id, "broker": broker or "1", "log_dir": f"broker-{disk or '1'}"}
         brokers.add((place["broker"], place["log_dir"]))
         kind = CoordinatorLog if topic == TRANSACTION_STATE else PartitionLog
         kind(rows, place | {"topic": topic, "partition": int(partition)}, modified).write(line)

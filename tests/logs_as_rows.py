@@ -95,7 +95,8 @@ class Log:
 
     def appended(self, first: int, last: int, size: int, leader: int, broker_time: int | None) -> int:
         """Count a batch to its segment; the byte at which it starts."""
-        segment, position = self.segment, self.segment["size_in_bytes"]
+        segment = self.segment
+        position: int = segment["size_in_bytes"]
         if segment.get("first_offset") is None:
             segment["first_offset"] = first
         elif first > self.next_offset:

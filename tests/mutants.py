@@ -106,7 +106,7 @@ def listed(only: str) -> list[Mutant]:
 @contextmanager
 def one_jvm() -> Iterator[dict[str, str]]:
     """The environment variables by which a process finds the JVM of this one."""
-    spark = session("txnlog-mutants", **QUICK)
+    spark = session("txnlog-mutants", is_small=False, **QUICK)
     gateway = spark.sparkContext._gateway
     assert gateway is not None
     parameters = gateway.gateway_parameters

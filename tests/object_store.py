@@ -44,7 +44,7 @@ class Store:
 
     def __init__(self) -> None:
         # It takes a second to import, which tests without a store need not pay.
-        from moto.server import DomainDispatcherApplication, create_backend_app
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
         self.requests: list[Request] = []
         self.failing: Callable[[str, str], bool] = lambda method, key: False

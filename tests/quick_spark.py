@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -17,7 +18,7 @@ QUICK: dict[str, Setting] = {"spark.master": "local[2]", **SMALL, JAVA_OPTIONS: 
 @contextmanager
 def with_settings(spark: SparkSession, settings: Mapping[str, Setting]) -> Iterator[None]:
     """Other settings of a session meanwhile."""
-    before = {name: spark.conf.get(name) for name in settings}
+    before: dict[str, Any] = {name: spark.conf.get(name) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
     try:

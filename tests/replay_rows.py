@@ -66,7 +66,8 @@ def batches_of_rows(rows: pa.Table, written_by_brokers: bool) -> Batches:
     rows = rows.filter(rows["crc_valid"])
 
     def numbers(name: str, null: int) -> Numbers:
-        return rows[name].fill_null(null).combine_chunks().to_numpy(zero_copy_only=False)
+        column: Numbers = rows[name].fill_null(null).combine_chunks().to_numpy(zero_copy_only=False)
+        return column
 
     def is_one(name: str, value: str | bool) -> Numbers:
         column = rows[name].to_pylist()

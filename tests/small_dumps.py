@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.coordinator_writer import coordinator_record
 from tests.writer import ABORT, NOW, batch, checkpoint, copied_at, data, marker, put, segment
@@ -61,7 +61,7 @@ def _coordinator(broker: Path, ids: dict[int, str | None]) -> int:
         )
         for delta, (producer_id, name) in enumerate((each, name) for each, name in ids.items() if name is not None)
     ]
-    stamps = {"base_timestamp": NOW - DAY, "max_timestamp": NOW - DAY}
+    stamps: dict[str, Any] = {"base_timestamp": NOW - DAY, "max_timestamp": NOW - DAY}
     segment(broker, "__transaction_state-0", batch(0, records, **stamps) if records else b"")
     return len(records)
 

@@ -222,6 +222,6 @@ def _logs(case: Case) -> str:
 
 
 if __name__ == "__main__":
-    spark = session("txnlog-examples", **{**QUICK, "spark.sql.shuffle.partitions": 2})
+    spark = session("txnlog-examples", is_small=False, **{**QUICK, "spark.sql.shuffle.partitions": 2})
     PAGE.write_text(page(detected(spark, [each.case for each in EXAMPLES])), "utf-8")
     spark.stop()

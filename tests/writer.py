@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import cramjam
 import fastcrc
@@ -119,7 +120,7 @@ def sealed(header: RecordBatchHeader, payload: bytes) -> bytes:
 def data(base_offset: int, producer_id: int = 1000, producer_epoch: int = 0, count: int = 1, **header: int) -> bytes:
     """A transactional batch of `count` records."""
     records = [record(b"value-%d" % number, offset_delta=number) for number in range(count)]
-    settings = {"attributes": TRANSACTIONAL, "base_sequence": 0} | header
+    settings: dict[str, Any] = {"attributes": TRANSACTIONAL, "base_sequence": 0} | header
     return batch(base_offset, records, producer_id=producer_id, producer_epoch=producer_epoch, **settings)
 
 
@@ -133,7 +134,7 @@ def marker(
 ) -> bytes:
     """The control batch that ends a transaction."""
     content = record(struct.pack(">hi", 0, coordinator_epoch), struct.pack(">hh", 0, kind))
-    settings = {"attributes": TRANSACTIONAL | CONTROL} | header
+    settings: dict[str, Any] = {"attributes": TRANSACTIONAL | CONTROL} | header
     return batch(base_offset, [content], producer_id=producer_id, producer_epoch=producer_epoch, **settings)
 
 

@@ -15,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ DAY_MS, START = 86_400_000, 1_700_000_000_000
 PARTITIONS = [("orders", 1), ("payments", 7)]
 STATES = ("Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit")
 # The third record lists no more than the second; the first lists one partition.
-LISTED = (PARTITIONS[:1], PARTITIONS, PARTITIONS, [])
+LISTED: tuple[list[tuple[str, int]], ...] = (PARTITIONS[:1], PARTITIONS, PARTITIONS, [])
 IDS_OF_A_PARTITION = 20
 OF_ARCHIVE = (COORDINATOR_RECORDS, COORDINATOR_RANGES, TRANSACTIONS)
 
@@ -186,7 +187,7 @@ def pace(dump: Path, small: Path, scratch: Path) -> str:
         command("archive", str(each), "--tables", str(scratch / each.name)) for each in (dump, small)
     )
     tool, tool_at_least = (
-        seconds(lambda each=each: printed(coordinators_of(each), scratch / "text.txt", ("--transaction-log-decoder",)))
+        seconds(partial(printed, coordinators_of(each), scratch / "text.txt", ("--transaction-log-decoder",)))
         for each in (dump, small)
     )
     ours, tool = ours - ours_at_least, tool - tool_at_least
@@ -210,7 +211,7 @@ def main() -> None:
         one, all_days = place / "one", place / "all"
         dump = day_of(place / "dump", day, each, day)
         print(pace(dump, day_of(place / "small", day, 20, day), place / "timed"), flush=True)
-        spark = session("txnlog-bench", **IN_FULL)
+        spark = session("txnlog-bench", is_small=False, **IN_FULL)
         archive_dump(lambda _: spark, DetectOptions(str(dump), str(one)), lambda _: None)
         for table in (COORDINATOR_RECORDS, TRANSACTIONS):
             print(f"{table.name}: {size_of(one, table) / (each * COORDINATOR_PARTITIONS):.1f} bytes a transaction")

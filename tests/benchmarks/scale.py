@@ -111,6 +111,11 @@ def of_segments(place: Path) -> None:
     )
 
 
+def of_job(place: Path, make: Callable[[Path, int], Path], number: int) -> Path:
+    """A dump with so many of something."""
+    return make(place / f"job-{number}", number)
+
+
 def whole_command(place: Path, given: argparse.Namespace) -> None:
     """From cold, with the start of Java and of Spark."""
     idle = dump_of(place / "idle", Layout(batch_bytes=16 << 10), NEXT_TO_NOTHING_MIB)
@@ -121,7 +126,7 @@ def whole_command(place: Path, given: argparse.Namespace) -> None:
     ):
         compare(
             name,
-            lambda number, make=make: make(place / f"job-{number}", number),
+            partial(of_job, place, make),
             small,
             lambda dump: seconds(lambda: detect(dump, place)),
             nothing,

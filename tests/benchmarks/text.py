@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from tests.benchmarks.processes import Peak, peak_of
@@ -40,7 +41,7 @@ def read_here(folder: Path) -> int:
 
 def read_evidence(dump: Path, *, full: bool = False) -> int:
     """Read in this process what the replay needs of a dump, of `full` all of it; how many rows that are."""
-    source = EvidenceSource({"path": str(dump), "full": str(full)})
+    source = EvidenceSource({"path": str(dump), "full": str(full).lower()})
     return sum(len(rows) for rows in source.rows(list(source.readable())))
 
 
@@ -85,9 +86,9 @@ def measure(scratch: Path, batches: int, rounds: int) -> None:
         folder.mkdir()
         tool, here, evidence, spark, started, summed = [], [], [], [], [], []
         for _ in range(rounds):
-            tool.append(seconds(lambda o=options, f=folder: printed([segment], f / "text.txt", o)))
-            here.append(seconds(lambda f=folder: read_here(f)))
-            evidence.append(seconds(lambda f=folder: read_evidence(f)))
+            tool.append(seconds(partial(printed, [segment], folder / "text.txt", options)))
+            here.append(seconds(partial(read_here, folder)))
+            evidence.append(seconds(partial(read_evidence, folder)))
             start = time.monotonic()
             spark.append(read_by_spark("batches", folder))
             started.append(time.monotonic() - start)

@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("small")
     parser.add_argument("large")
     given = parser.parse_args()
-    spark = session("txnlog-benchmark", **{"spark.master": f"local[{given.cores}]"})
+    spark = session("txnlog-benchmark", is_small=False, **{"spark.master": f"local[{given.cores}]"})
     whole = {"batches": {}, "evidence": {"full": True}}[given.what]
     for folder in (given.small, given.large):
         start = time.monotonic()

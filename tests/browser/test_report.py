@@ -8,12 +8,12 @@ import zlib
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.report_tables import NIGHT, file, night, transaction, written
+from tests.report_tables import NIGHT, Row, file, night, transaction, written
 from txnlog.detection.causes import Cause
 from txnlog.report import contents, page
 from txnlog.report.remedy import remedy
@@ -30,7 +30,7 @@ MANY = 2_000
 # Of each row a line in the tables; so many seconds are long on a busy machine.
 PATIENCE = 8.0
 ACTIONS = ("ABORT", "FENCE", "MOVE_COORDINATOR", "KEEP", "UNDETERMINED", "WAIT")
-CAUSES = {cause.action: cause.value for cause in Cause}
+CAUSES: dict[str, str] = {cause.action: cause.value for cause in Cause}
 COUNT = 60
 # Where something is wider than its place, and what it shows is cut.
 CUT = """[...document.querySelectorAll("article:not([hidden]) *")].filter((each) => each.checkVisibility() &&
@@ -55,7 +55,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(COUNT)
         for action in [ACTIONS[number % len(ACTIONS)]]
     ]  # fmt: skip
-    names = {"transactional_id": HOSTILE, "reason": HOSTILE, "opened_file": HOSTILE}
+    names: Row = {"transactional_id": HOSTILE, "reason": HOSTILE, "opened_file": HOSTILE}
     # What is committed comes first.
     rows.append(transaction(HOSTILE, action="KEEP", cause=CAUSES["KEEP"], held_back_records=9_999, **names))
     rows.append(transaction("elsewhere", cluster="stock", start=5_000_000_000, log_end_offset=5_000_000_050))
@@ -113,7 +113,7 @@ def test_hostile_names_show_as_text(watched: Watched, report: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_and_follows_the_colours_of_the_system(
-    watched: Watched, report: Path, width: int, scheme: str, tmp_path: Path
+    watched: Watched, report: Path, width: int, scheme: Literal["light", "dark"], tmp_path: Path
 ) -> None:
     watched.page.emulate_media(color_scheme=scheme)
     watched.page.set_viewport_size({"width": width, "height": 900})

@@ -34,7 +34,9 @@ def run_job(spark: SparkSession, number: int, options: dict[str, Any]) -> None:
 
 def run_command(spark: SparkSession, arguments: list[str], largest_file: int) -> None:
     limits = (largest_file, resource.RLIM_INFINITY)
-    resource.prlimit(spark.sparkContext._gateway.proc.pid, resource.RLIMIT_FSIZE, limits)
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    resource.prlimit(gateway.proc.pid, resource.RLIMIT_FSIZE, limits)
     code = cli.main(arguments)
     for stream in (sys.stdout, sys.stderr):
         print("exit code", code, file=stream, flush=True)

@@ -92,7 +92,8 @@ def test_each_command_that_reads_tables_is_asked() -> None:
 def said(root: Root, question: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     code = main([*question, "--tables", root.text])
     printed = capsys.readouterr()
-    return code, *(text.replace(root.text, "TABLES") for text in (printed.out, printed.err))
+    out, error = (text.replace(root.text, "TABLES") for text in (printed.out, printed.err))
+    return code, out, error
 
 
 @pytest.mark.parametrize("question", [*([command, *more] for command, more in QUESTIONS.items()), *MORE], ids=" ".join)

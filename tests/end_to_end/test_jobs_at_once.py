@@ -50,8 +50,13 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         alone / "one-in-the-other-order": [nights[1], nights[0]],
         alone / "two": [nights[2], nights[3]],
     }
+
+    def detect_in_turn(tables: Path) -> None:
+        for dump in one_by_one[tables]:
+            detect(spark, dump, tables)
+
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda tables: [detect(spark, dump, tables) for dump in one_by_one[tables]], one_by_one))
+        list(pool.map(detect_in_turn, one_by_one))
     return root
 
 

@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,12 @@ def expanding(codec: str) -> bytes:
     if codec == "snappy":
         block = bytes(cramjam.snappy.compress_raw(bytes(MIB)))
         return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + (struct.pack(">i", len(block)) + block) * (BOMB // MIB)
-    compressor = {
+    compressors: dict[str, Callable[[], Any]] = {
         "gzip": cramjam.gzip.Compressor,
         "lz4": lambda: cramjam.lz4.Compressor(block_linked=False),
         "zstd": cramjam.zstd.Compressor,
-    }[codec]()
+    }
+    compressor = compressors[codec]()
     for _ in range(BOMB // (8 * MIB)):
         compressor.compress(bytes(8 * MIB))
     return bytes(compressor.finish())

@@ -18,6 +18,7 @@ from tests.end_to_end.spark_cluster import SETTINGS, spark_cluster
 from txnlog.errors import SetupError
 from txnlog.report import late_transactions
 from txnlog.sources.data_sources import SOURCES
+from txnlog.sources.dump_source import DumpSource
 from txnlog.spark.jars import coordinates, delta_jars
 from txnlog.spark.session import SMALL_PLANS
 from txnlog.tables.layout import Root
@@ -53,7 +54,7 @@ def test_readers_and_detection_give_the_same_on_spark_connect(tmp_path: Path) ->
     assert answer["session"] == "pyspark.sql.connect.session"
     assert {tuple(row[name] for name in COMPARED) for row in answer["rows"]} == EXPECTED
     for source in SOURCES:
-        reader = source({"path": str(DUMP)})
+        reader: DumpSource = source({"path": str(DUMP)})
         rows = sum(batch.num_rows for batch in reader.rows(list(reader.readable())))
         assert answer["counts"][source.short_name.removeprefix("txnlog_")] == rows
 
@@ -117,7 +118,7 @@ def in_local_mode(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
     """The tables of the job in local mode, and what it said."""
     folder = tmp_path_factory.mktemp("local")
     # The cluster plans as a platform does; here most of the time would go into plans for few rows.
-    done = submitted(wheel, folder, *with_delta("local[2]"), **SMALL_PLANS)
+    done = submitted(wheel, folder, *with_delta("local[2]"), code=0, **SMALL_PLANS)
     return folder / "tables", done.stdout, done.stderr
 
 
@@ -133,7 +134,7 @@ def test_a_cluster_of_two_workers_writes_the_tables_of_local_mode(
     wheel: Path, in_local_mode: tuple[Path, str, str], tmp_path: Path
 ) -> None:
     with spark_cluster(tmp_path) as cluster:
-        submitted(wheel, tmp_path, *with_delta(cluster.master), **SETTINGS)
+        submitted(wheel, tmp_path, *with_delta(cluster.master), code=0, **SETTINGS)
         assert cluster.executors() == [1, 1]
     found = contents(tmp_path / "tables")
     assert found == contents(in_local_mode[0])

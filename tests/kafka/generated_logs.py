@@ -44,7 +44,7 @@ class Entry:
     is_log_append_time: bool = False
     is_emptied: bool = False
 
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         """As `tests.writer` writes it."""
         if self.is_emptied:
             return self._batch([], attributes=self._attributes(), base_timestamp=-1)
@@ -211,7 +211,7 @@ def write_log(log: Log, folder: Path) -> None:
     """Its segments, as files of a folder."""
     folder.mkdir(parents=True)
     for base, entries in log.segments.items():
-        (folder / f"{base:020}.log").write_bytes(b"".join(entry.bytes() for entry in entries))
+        (folder / f"{base:020}.log").write_bytes(b"".join(entry.content() for entry in entries))
 
 
 def _transactional(log: Log, producer: Producer, detail: int) -> None:

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from txnlog.format.record import Record, records
 pytestmark = pytest.mark.kafka
 OF_EACH = 60
 CLASSIC = 2
+Fields = dict[str, st.SearchStrategy[Any]]
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 INT8, INT16, INT32, INT64 = (st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64))
 BLOB = st.binary(max_size=20).map(lambda content: base64.b64encode(content).decode())
@@ -61,7 +62,7 @@ ASSIGNMENT = st.builds(assignment, st.integers(0, 3), some(st.tuples(TEXT, some(
 
 
 def member(version: int) -> st.SearchStrategy[Any]:
-    newer = {"groupInstanceId": st.none() | TEXT} if version >= 3 else {}
+    newer: Fields = {"groupInstanceId": st.none() | TEXT} if version >= 3 else {}
     newer |= {"rebalanceTimeout": INT32} if version >= 1 else {}
     return one(
         memberId=TEXT,
@@ -75,7 +76,7 @@ def member(version: int) -> st.SearchStrategy[Any]:
 
 
 def offset_commit(version: int) -> st.SearchStrategy[Any]:
-    fields = {"offset": INT64, "metadata": TEXT, "commitTimestamp": INT64}
+    fields: Fields = {"offset": INT64, "metadata": TEXT, "commitTimestamp": INT64}
     fields |= {"leaderEpoch": INT32} if version >= 3 else {}
     fields |= {"expireTimestamp": INT64} if version == 1 else {}
     fields |= {"topicId": UUID} if version >= 4 else {}
@@ -83,7 +84,7 @@ def offset_commit(version: int) -> st.SearchStrategy[Any]:
 
 
 def group_metadata(version: int) -> st.SearchStrategy[Any]:
-    newer = {"currentStateTimestamp": INT64} if version >= 2 else {}
+    newer: Fields = {"currentStateTimestamp": INT64} if version >= 2 else {}
     return one(
         protocolType=st.sampled_from(["consumer", "connect", ""]),
         generation=INT32,
@@ -96,7 +97,7 @@ def group_metadata(version: int) -> st.SearchStrategy[Any]:
 
 OWNED = one(topicId=UUID, partitions=some(INT32), assignmentEpochs=st.none() | some(INT32))
 CLASSIC_MEMBER = one(sessionTimeoutMs=INT32, supportedProtocols=some(one(name=TEXT, metadata=BLOB)))
-VALUES = {
+VALUES: dict[int, Callable[[int], st.SearchStrategy[Any]]] = {
     0: offset_commit,
     1: offset_commit,
     2: group_metadata,

@@ -193,7 +193,7 @@ def trial(
         by_hand.commit(offsets=[TopicPartition("orders", 0, RECORDS)], asynchronous=False)
         by_hand.close()
         pend(lab)
-        shown = tuple(ask(lab.cluster, release) for ask in (described, states, members))
+        shown = described(lab.cluster, release), states(lab.cluster, release), members(lab.cluster, release)
         yield Trial(release, folder / "dump", *shown, *judged(spark, lab, folder))
 
 

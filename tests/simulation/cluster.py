@@ -345,7 +345,7 @@ class Cluster:
             return
         first = self.dice.choice(starts)
         last = self.dice.randint(first + 1, len(records))
-        left = {}
+        left: dict[str, str] = {}
         for record in records[:first] + records[last:]:
             state, before = record.state, left.get(record.transactional_id, "tombstone")
             if not before.startswith(MAY_FOLLOW[state.partition("_")[0]]):
@@ -419,5 +419,7 @@ class Cluster:
             yield event
 
     def _sort(self) -> None:
-        for log in (*self.logs.values(), *self.coordinators):
+        for log in self.logs.values():
             log.sort(key=lambda each: each.time)
+        for records in self.coordinators:
+            records.sort(key=lambda each: each.time)

@@ -241,7 +241,7 @@ def main() -> None:
     parser.add_argument("--archives", type=int, default=0)
     parser.add_argument("--only", type=int)
     asked = parser.parse_args()
-    spark = session("txnlog-simulation", **{**QUICK, "spark.sql.shuffle.partitions": 2})
+    spark = session("txnlog-simulation", is_small=False, **{**QUICK, "spark.sql.shuffle.partitions": 2})
     if asked.only is not None:
         print(story(spark, asked.only, asked.archives))
         return

@@ -74,7 +74,7 @@ def kept_in(topic_id: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def attack(number: int, says: str, orders: str, coordinator: str | None, want: str, **more: object) -> Case:
+def attack(number: int, says: str, orders: str | None, coordinator: str | None, want: str, **more: object) -> Case:
     return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.detection_cases import Case, Found
-from tests.logs_as_rows import NOTHING_FOLLOWS
+from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TRANSACTION_STATE
 
 

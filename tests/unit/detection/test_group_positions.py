@@ -93,7 +93,7 @@ def test_pieces_are_put_together_as_a_coordinator_loads_them(spark: SparkSession
 # Partitions of topic t: held back at offset 10 but for 0. Data before that ends at 7, in 3 within an aborted transaction
 # from 5 on; of 2 it is not known.
 HELD = (1, 2, 3, 4, 5)
-STANDS = [
+STANDS: list[Any] = [
     pytest.param(0, 100, None, None, id="at the end of a partition in which nothing is open"),
     pytest.param(1, 10, LAST_STABLE_OFFSET, None, id="at the last stable offset"),
     pytest.param(1, 8, LAST_STABLE_OFFSET, None, id="with only markers up to the last stable offset"),

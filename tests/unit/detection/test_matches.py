@@ -34,7 +34,7 @@ def transactions(producer_id: int, chance: random.Random) -> Iterator[Row]:
         start, decided = time, time + chance.choice([0, 0, 0.5, 3, 100])
         completed = decided + chance.choice([0, 0, 0.5, 3, 100])
         time = max(completed + chance.choice([0, 0, 0.5, 3, 100]), start + 0.5)
-        times = {"start_timestamp": at(start), "decided_at": at(decided), "completed_at": at(completed)}
+        times: Row = {"start_timestamp": at(start), "decided_at": at(decided), "completed_at": at(completed)}
         if chance.random() < 0.2:
             times[chance.choice(["decided_at", "completed_at"])] = None
         places = [{"topic": "orders", "partition": int(chance.random() < 0.1), "listed_at": at(start)}]

@@ -15,7 +15,8 @@ from tests.unit.detection.test_dangers import CASES as DANGERS
 from tests.unit.detection.test_texts import CASES as TEXTS
 from txnlog.config import Thresholds
 from txnlog.detection.causes import DISCARDING, Action
-from txnlog.detection.proofs import ALL_COORDINATORS, IMPLIED, OF_AGE, PROOFS
+from txnlog.detection.coordinator_proofs import ALL_COORDINATORS
+from txnlog.detection.proofs import IMPLIED, OF_AGE, PROOFS
 from txnlog.detection.rules import RULES
 from txnlog.detection.verdicts import first_rule, with_verdicts
 

@@ -18,7 +18,8 @@ TIMEOUT_MS = 60_000
 # State, epoch, seconds after the start, client transaction version.
 Record = tuple[str, int, int, int | None]
 
-ENDED = {
+# Records, outcome, who ended it.
+ENDED: dict[str, tuple[list[Record], str | None, str | None]] = {
     "a commit is the client's": ([("Ongoing", 3, 0, 0), ("PrepareCommit", 3, 9, 0)], "COMMIT", "CLIENT"),
     "an abort at the data's epoch is the client's": ([("Ongoing", 3, 0, 0), ("PrepareAbort", 3, 9, 0)], "ABORT", "CLIENT"),
     "one epoch higher, past the timeout": ([("Ongoing", 3, 0, 1), ("PrepareAbort", 4, 61, 2)], "ABORT", "TIMEOUT"),

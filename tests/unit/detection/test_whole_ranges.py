@@ -99,7 +99,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Log], list[tuple[WholeRange, Log]]]
             log = log[: len(log) - draw(st.integers(0, min(len(log), 3)))]
         log = [*log, *((epoch, number * 100 + each) for each in range(draw(st.integers(0, 4))))]
         states.append(log)
-        if log and draw(st.booleans()):
+        if bool(log) and draw(st.booleans()):
             start = draw(st.integers(0, len(log) - 1))
             shown.append((_shown(log, start, draw(st.integers(start + 1, len(log)))), log))
     return states, shown

@@ -103,7 +103,7 @@ def test_what_is_listed_beyond_the_end_of_a_copy_is_missing_in_it(
     put(tmp_path / "b1" / "listing.tsv", HEAD + text + f"payments-0/{0:020}.log\t9\t{LISTED}\n")
     files = inventory(tmp_path).files
     assert {file.base_offset: file.bytes_missing for file in files if file.bytes_missing is not None} == missing
-    rows = [row for batch in dump_file_rows(files) for row in batch.to_pylist() if row["kind"] == "segment"]
+    rows = [row for batch in dump_file_rows(list(files)) for row in batch.to_pylist() if row["kind"] == "segment"]
     assert {row["base_offset"]: row["bytes_missing"] for row in rows} == {0: None, 5: None} | missing
 
 
@@ -137,6 +137,6 @@ def test_a_listing_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, co
 def test_the_listing_is_a_file_of_the_dump(tmp_path: Path) -> None:
     segment(tmp_path, "orders-0", data(0))
     put(tmp_path / "listing.tsv", HEAD + listed(tmp_path, "orders-0"))
-    rows = {row["kind"]: row for batch in dump_file_rows(inventory(tmp_path).files) for row in batch.to_pylist()}
+    rows = {row["kind"]: row for batch in dump_file_rows(list(inventory(tmp_path).files)) for row in batch.to_pylist()}
     assert (rows["listing"]["batches"], rows["listing"]["problem"]) == (2, None)
     assert rows["segment"]["complete_at"].timestamp() * 1000 == LISTED

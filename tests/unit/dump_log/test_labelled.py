@@ -20,7 +20,7 @@ def labelled(content: bytes, skip: int = 0) -> list[Labelled]:
 def as_dicts(groups: list[Labelled]) -> dict[int, dict[str, object]]:
     """Each line's labels, by its index."""
     return {
-        row: {label: int(values[place]) for label, values in group.numbers.items()} | group.words
+        row: {**{label: int(values[place]) for label, values in group.numbers.items()}, **group.words}
         for group in groups
         for place, row in enumerate(group.rows.tolist())
     }
@@ -85,7 +85,7 @@ def test_an_optional_number_is_one(word: str, number: int) -> None:
     (group,) = labelled(f"horizon: {word} size: 3\n".encode())
     assert group.numbers["horizon"].tolist() == [number]
     (empty,) = labelled(b"horizon: OptionalLong.empty size: 3\n")
-    assert (empty.words["horizon"], empty.numbers.keys()) == ("OptionalLong.empty", {"size"})
+    assert (empty.words["horizon"], set(empty.numbers)) == ("OptionalLong.empty", {"size"})
 
 
 def test_a_line_may_end_in_a_space() -> None:

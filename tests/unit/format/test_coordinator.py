@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ BY_KAFKA = TransactionState(
     1700000000123,
     1700000000001,
 )
-TAGS = {
+TAGS: dict[str, Any] = {
     "previous_producer_id": 900,
     "next_producer_id": 1234,
     "client_transaction_version": 2,

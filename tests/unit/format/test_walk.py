@@ -24,7 +24,7 @@ from txnlog.format.twins import loaded
 from txnlog.format.walk import Steps, Walk, Walker, walk_in_python, walk_with
 
 COMPILED = walk_with(compiled_walk.walk)
-EXTREME = {
+EXTREME: dict[str, Any] = {
     "base_offset": 2**62 - 1,
     "partition_leader_epoch": -(2**31),
     "base_timestamp": -(2**63),

@@ -29,5 +29,5 @@ def test_of_the_nights_before_no_file_is_read(spark: SparkSession, tmp_path: Pat
         since = int((FIRST + timedelta(days=night)).timestamp() * 1000)
         later = later_copies(store, ["payments"], f"as_of >= timestamp_millis({since})")
         assert len(later.inputFiles()) == NIGHTS - night
-        (row,) = later.collect()
-        assert row["later_as_of"].replace(tzinfo=UTC) == FIRST + timedelta(days=NIGHTS - 1)
+        (found,) = later.collect()
+        assert found["later_as_of"].replace(tzinfo=UTC) == FIRST + timedelta(days=NIGHTS - 1)

@@ -14,9 +14,10 @@ from txnlog.spark.schema import arrow_schema
 from txnlog.tables.layout import OPEN_TRANSACTIONS
 
 DAY = timedelta(days=1)
-ABORT = {"as_of": NIGHT + DAY, "cause": "NEVER_ADDED", "action": "ABORT", "first_batch_crc": 5}
+OF_ONE: Row = {"topic_id": "one"}
+ABORT: Row = {"as_of": NIGHT + DAY, "cause": "NEVER_ADDED", "action": "ABORT", "first_batch_crc": 5}
 UNDETERMINED = {"cause": "COVERAGE_GAP", "action": "UNDETERMINED", "lacking": "log_is_whole", "wanted_cause": "ONGOING"}
-KEEP = {
+KEEP: Row = {
     "cause": "MARKER_LOST_COMMIT", "action": "KEEP", "confidence": "MEDIUM", "reason": "COMMITTED at noon",
     "evidence_offset": 77, "first_batch_crc": 5,
 }  # fmt: skip
@@ -37,14 +38,14 @@ KNOWN: dict[str, tuple[Row, bool]] = {
 def test_what_is_proved_committed_stays_so_in_later_dumps(spark: SparkSession) -> None:
     proved = [transaction(topic, topic_id="one", **KEEP) for topic in KNOWN if topic != "never-proved"]
     proved.append(transaction("never-proved", topic_id="one", **KEEP | {"action": "UNDETERMINED"}))
-    known = [transaction(topic, **{"topic_id": "one"} | row) for topic, (row, _) in KNOWN.items()]
+    known = [transaction(topic, **OF_ONE | row) for topic, (row, _) in KNOWN.items()]
     changed = {
         row["topic"]: row
         for row in kept_in_later_dumps(*(rows_of(spark, rows) for rows in (proved, known))).toArrow().to_pylist()
     }
     assert set(changed) == {topic for topic, (_, is_kept) in KNOWN.items() if is_kept}
     for topic, row in changed.items():
-        was = filled(OPEN_TRANSACTIONS, transaction(topic, **{"topic_id": "one"} | KNOWN[topic][0]))
+        was = filled(OPEN_TRANSACTIONS, transaction(topic, **OF_ONE | KNOWN[topic][0]))
         taken_over = {name: KEEP[name] for name in ("cause", "action", "confidence", "evidence_offset")}
         reason = {"reason": "by another dump: COMMITTED at noon", "lacking": None, "wanted_cause": None}
         assert row == was | taken_over | reason

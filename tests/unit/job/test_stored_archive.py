@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.executions import IN_FULL, last_execution, scans
+from tests.executions import IN_FULL, Scan, last_execution, scans
 from tests.quick_spark import with_settings
 from tests.tables_by_hand import Row, at, put
 from txnlog.job import stored_archive
@@ -83,9 +83,10 @@ def test_only_the_files_of_its_partition_are_read_and_of_others_the_ids(
         before = last_execution(spark)
         records(archive, spark, ITS_PRODUCER).toArrow()
         of_files = scans(spark, before, COORDINATOR_RECORDS)
-    names, producers = {"cluster", "transactional_id"}, {"producer_id", "previous_producer_id", "next_producer_id"}
+    names = frozenset({"cluster", "transactional_id"})
+    producers = {"producer_id", "previous_producer_id", "next_producer_id"}
     assert sorted(of_files, key=lambda each: len(each[1]))[:2] == [
-        (len(DAYS) * len(PARTITIONS), names | {"coordinator_partition"}),
-        (len(DAYS), names | producers),
+        Scan(len(DAYS) * len(PARTITIONS), names | {"coordinator_partition"}),
+        Scan(len(DAYS), names | producers),
     ]
     assert [files for files, _ in of_files[2:]] == [len(DAYS)]

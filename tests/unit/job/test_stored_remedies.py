@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.quick_spark import with_settings
-from tests.report_tables import NIGHT, transaction
+from tests.report_tables import NIGHT, Row, transaction
 from txnlog.job.stored_remedies import with_remedies
 from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema
@@ -33,7 +33,7 @@ LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 def test_instants_are_utc_in_any_zone_and_may_be_the_last_of_all(
     last_activity: datetime, started: int | None, says: str, zone: str, spark: SparkSession
 ) -> None:
-    values = {"action": "WAIT", "cause": "TOO_YOUNG", "last_activity": last_activity, "start_timestamp": LAST}
+    values: Row = {"action": "WAIT", "cause": "TOO_YOUNG", "last_activity": last_activity, "start_timestamp": LAST}
     row = transaction(**values, late_after_ms=1_200_000)
     names = [field.name for field in arrow_schema(OpenTransactionRow)]
     with with_settings(spark, {"spark.sql.session.timeZone": zone}):

@@ -124,7 +124,7 @@ def test_a_file_of_java_properties_is_read_as_java_does(tmp_path: Path) -> None:
 
 def test_each_translated_key_is_one_that_librdkafka_knows() -> None:
     java = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN, "ssl.provider": "x"}
-    AdminClient(translated(java))
+    AdminClient({**translated(java)})
     with pytest.raises(OptionError, match=r'the client.s settings: No such configuration property: "paddding"'):
         LiveCluster("127.0.0.1:1", {"paddding": "1"}, 1).cluster_id()
 

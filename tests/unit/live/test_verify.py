@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Uuid
-from confluent_kafka.admin import ListOffsetsResultInfo
+from confluent_kafka.admin import ListOffsetsResultInfo  # type: ignore[attr-defined]
 
 from tests.report_tables import night, transaction, written
 from txnlog.cli import main
@@ -83,7 +83,7 @@ def test_offsets_of_a_topic_that_is_created_anew_meanwhile_are_not_believed() ->
 
 
 CANDIDATES = [{"cluster": "payments"}, {"cluster": "orders"}]
-RUNS = [{"cluster": "payments", "cluster_id": "P"}, {"cluster": "orders", "cluster_id": None}]
+RUNS: list[dict[str, Any]] = [{"cluster": "payments", "cluster_id": "P"}, {"cluster": "orders", "cluster_id": None}]
 
 
 def test_candidates_are_those_of_the_cluster_that_answers() -> None:

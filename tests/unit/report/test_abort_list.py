@@ -13,7 +13,7 @@ import pytest
 
 from tests.abort_scripts import MS as AT
 from tests.abort_scripts import Stage, aborts, candidate, coordinator_state, producer_answer, transaction_answer
-from tests.report_tables import HOUR, NIGHT, night, transaction, written
+from tests.report_tables import HOUR, NIGHT, Row, night, transaction, written
 from tests.tables_by_hand import put
 from txnlog.cli import main
 from txnlog.report.abort_candidates import rendered
@@ -110,7 +110,7 @@ def test_json_and_csv_hold_every_column() -> None:
     assert json.loads(line[names.index("transactional_ids")]) == ["e f", 'g"h']
 
 
-COMPACTED = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
+COMPACTED: Row = {"cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "COORDINATOR_UNKNOWN"}
 
 
 def tables(folder: Path, *clusters: str, judged_by: int | None = RULES_GENERATION) -> str:

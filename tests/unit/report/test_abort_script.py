@@ -113,21 +113,21 @@ def test_an_empty_id_has_no_start(tmp_path: Path) -> None:
 
 def test_an_id_that_no_coordinator_knows_must_still_be_unknown(tmp_path: Path) -> None:
     script = aborts(OWNED)
-    assert len(Stage(tmp_path / "a").run(script, **{"describe.fails": NOT_FOUND}).aborted) == 1
+    assert len(Stage(tmp_path / "a", {"describe.fails": NOT_FOUND}).run(script).aborted) == 1
     ran = Stage(tmp_path / "b").run(script, describe=described())
     assert (ran.aborted, ran.code) == ([], 1)
     assert "not as in the dump" in ran.summary
 
 
 def test_an_id_that_is_gone_meanwhile_is_a_difference(tmp_path: Path) -> None:
-    ran = Stage(tmp_path).run(owned_script(), **{"describe.fails": NOT_FOUND})
+    ran = Stage(tmp_path, {"describe.fails": NOT_FOUND}).run(owned_script())
     assert ran.summary == "1 tried: 0 aborted, 0 had ended, 1 not as in the dump, 0 failed"
 
 
 def test_an_id_that_may_not_be_asked_about_is_not_unknown(tmp_path: Path) -> None:
     row = candidate(transactional_id="because the ID could not be found.")
     refused = f"`{row['transactional_id']}` failed: not authorized\n"
-    ran = Stage(tmp_path).run(aborts(row), **{"describe.fails": refused})
+    ran = Stage(tmp_path, {"describe.fails": refused}).run(aborts(row))
     assert ran.summary == "1 tried: 0 aborted, 0 had ended, 0 not as in the dump, 1 failed"
 
 
@@ -267,7 +267,7 @@ def comments(script: str) -> str:
 
 def test_a_blocked_candidate_says_what_it_waits_for() -> None:
     row = candidate(verified_at=AS_OF, verification="BLOCKED_BY_EARLIER: an earlier transaction keeps it at 40")
-    same = {"partition": 3, "as_of": AS_OF}
+    same: dict[str, Any] = {"partition": 3, "as_of": AS_OF}
     opened = [
         transaction("orders", start=40, action="UNDETERMINED", cause="COVERAGE_GAP", reason="a gap\nrm -rf", **same),
         transaction("orders", start=43, **same),

@@ -87,8 +87,8 @@ def test_ids_are_kept_apart_and_in_the_order_of_time(root: Root) -> None:
     [(10, 80, ["NEW_PRODUCER"]), (80, 81, ["TIMEOUT"]), (10.001, 80, []), (81, 200, [])],
 )
 def test_what_was_fenced_in_a_period(root: Root, start: float, end: float, expected: list[str]) -> None:
-    period = {name: round(at(each).timestamp() * 1000) for name, each in (("from_ms", start), ("to_ms", end))}
-    found = fencing_list.fencings(root, Wanted("c", ID, **period)).rows
+    from_ms, to_ms = (round(at(each).timestamp() * 1000) for each in (start, end))
+    found = fencing_list.fencings(root, Wanted("c", ID, from_ms=from_ms, to_ms=to_ms)).rows
     assert [row["fenced_by"] for row in found] == expected
 
 

@@ -153,7 +153,7 @@ def luminance(colour: str) -> float:
 
 
 def test_no_name_is_markup_in_any_figure(tmp_path: Path) -> None:
-    values = {"transactional_id": HOSTILE, "reason": HOSTILE, "cluster": HOSTILE}
+    values: dict[str, Any] = {"transactional_id": HOSTILE, "reason": HOSTILE, "cluster": HOSTILE}
     found = contents.of_tables(written(tmp_path, [transaction(HOSTILE, **values)], [night(cluster=HOSTILE)]))
     partition = Partition(HOSTILE, HOSTILE, 0)
     figures = (

@@ -137,8 +137,8 @@ def test_every_producer_and_transaction_is_there_in_order_with_whom_it_fenced(ro
     ],
 )
 def test_what_lies_in_a_period(root: Root, start: float, end: float, expected: list[tuple[Any, ...]]) -> None:
-    period = {name: round(at(each).timestamp() * 1000) for name, each in (("from_ms", start), ("to_ms", end))}
-    assert told(id_timeline.timeline(root, Wanted("c", ID, **period)).events) == expected
+    from_ms, to_ms = (round(at(each).timestamp() * 1000) for each in (start, end))
+    assert told(id_timeline.timeline(root, Wanted("c", ID, from_ms=from_ms, to_ms=to_ms)).events) == expected
 
 
 def test_the_table_shows_fenced_epochs_and_ends_with_the_numbers(

@@ -50,7 +50,7 @@ def test_no_element_comes_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_hostile_names_are_text_and_nothing_else(tmp_path: Path) -> None:
-    names = {"transactional_id": HOSTILE, "reason": HOSTILE, "cluster": HOSTILE, "opened_file": HOSTILE}
+    names: dict[str, Any] = {"transactional_id": HOSTILE, "reason": HOSTILE, "cluster": HOSTILE, "opened_file": HOSTILE}
     plain = Elements(rendered(tmp_path / "plain", transaction()))
     found = Elements(rendered(tmp_path / "hostile", transaction(HOSTILE, **names), cluster=HOSTILE, dump=HOSTILE))
     assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]

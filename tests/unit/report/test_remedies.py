@@ -48,7 +48,7 @@ def test_every_action_has_steps_and_what_txnlog_is_to_do_can_be_typed(action: Ac
     assert found.steps
     for command in commands(found):
         words = shlex.split(command.partition(" >")[0])
-        assert words[0] != "txnlog" or parser().parse_args(words[1:])
+        assert words[0] != "txnlog" or vars(parser().parse_args(words[1:]))
 
 
 @pytest.mark.parametrize("action", [action for action in Action if action is not Action.ABORT])

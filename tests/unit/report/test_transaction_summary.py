@@ -22,6 +22,7 @@ from txnlog.report.transaction_summary import FIGURES, GROUPS
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
 
 COPIED = at(500_000.000_7)
+MS = timedelta(milliseconds=1)
 NAMES = ["checkout", "it's", "a\nb"]
 TOPICS = ["orders", "pay-ments", "o'clock"]
 # Outcome, who ended it, whether its Prepare* and its Complete* record are kept.
@@ -80,17 +81,18 @@ def groups_of(row: dict[str, Any], by: str) -> list[str | None]:
     """What a transaction counts in."""
     topics = {each["topic"] for each in row["partitions"]}
     start = row["start_timestamp"].isoformat()
-    return {
+    groups: dict[str, list[str | None]] = {
         "transactional-id": [row["transactional_id"]],
         "topic": [*(topics or {None})],
         "partition": [f"{each['topic']}-{each['partition']}" for each in row["partitions"]] or [None],
         "hour": [f"{start[:13]}:00:00.000Z"],
         "day": [f"{start[:10]}T00:00:00.000Z"],
-    }[by]
+    }
+    return groups[by]
 
 
 def ms(start: Any, end: Any) -> int | None:
-    return None if start is None or end is None else (end - start) // timedelta(milliseconds=1)
+    return None if start is None or end is None else (end - start) // MS
 
 
 def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
     ended = [ms(row["start_timestamp"], row["completed_at"] or row["decided_at"]) for row in rows]
     durations = np.array([each for each in ended if each is not None])
     markers = [ms(row["decided_at"], row["completed_at"]) for row in rows]
-    open_for = [ms(row["start_timestamp"], COPIED) for row, is_it in zip(rows, is_last, strict=True) if is_it]
+    open_for = [(COPIED - row["start_timestamp"]) // MS for row, is_it in zip(rows, is_last, strict=True) if is_it]
     decided = outcomes.count("ABORT") + outcomes.count("COMMIT")
     return {
         "transactions": len(rows),
@@ -137,8 +139,8 @@ def test_every_figure_is_that_of_numpy(root: Root, capsys: pytest.CaptureFixture
     assert {(row["cluster"], row[GROUPS[by][0]]) for row in found} == set(expected)
     assert len(found) == len(expected)
     for row in found:
-        group = expected[row["cluster"], row[GROUPS[by][0]]]
-        assert {name: row[name] for name in FIGURES} == figures(group)
+        whole = expected[row["cluster"], row[GROUPS[by][0]]]
+        assert {name: row[name] for name in FIGURES} == figures(whole)
 
 
 def test_the_rows_cover_every_case() -> None:

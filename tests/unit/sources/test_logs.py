@@ -64,7 +64,8 @@ def batches(base: int, opened: dict[int, int], has_markers: bool) -> list[bytes]
 def found(root: Path, full: str = "false") -> list[Row]:
     source = EvidenceSource({"path": str(root), "full": full})
     tables = [pa.Table.from_batches([rows]) for rows in source.rows(list(source.readable()))]
-    return pa.concat_tables(tables).to_pylist()
+    every_row: list[Row] = pa.concat_tables(tables).to_pylist()
+    return every_row
 
 
 def unread(root: Path) -> list[int]:

@@ -104,7 +104,7 @@ def test_they_agree_on_generated_logs_from_which_batches_were_lost(
 ) -> None:
     log, dump = log_of(steps), tmp_path_factory.mktemp("dump")
     for base, entries in log.segments.items():
-        kept = [entry.bytes() for entry in entries if chance.random() < 0.95]
+        kept = [entry.content() for entry in entries if chance.random() < 0.95]
         # Bytes that are no batch, at one place of some segments.
         if chance.random() < 0.1:
             kept.insert(chance.randint(0, len(kept)), b"?" * 80)
@@ -126,7 +126,7 @@ def test_with_an_index_they_say_no_more_than_a_single_record_whatever_was_lost(
         entries.append(stale)
     listed(dump, *entries)
     for base, batches in log.segments.items():
-        kept = [batch.bytes() for batch in batches if chance.random() < 0.9]
+        kept = [batch.content() for batch in batches if chance.random() < 0.9]
         if chance.random() < 0.2:
             kept.insert(chance.randint(0, len(kept)), b"?" * 80)
         segment(dump / "broker-1", "orders-0", b"".join(kept), base)
@@ -154,7 +154,7 @@ def test_it_does_not_matter_in_how_many_pieces_a_log_is_read(
 ) -> None:
     log, dump = log_of(steps), tmp_path_factory.mktemp("dump")
     for base, entries in log.segments.items():
-        kept = [entry.bytes() for entry in entries if chance.random() < 0.9]
+        kept = [entry.content() for entry in entries if chance.random() < 0.9]
         segment(dump / "broker-1", "orders-0", b"".join(kept), base)
     whole, in_pieces = LogTransactions(), LogTransactions()
     of_whole, of_pieces = [], []

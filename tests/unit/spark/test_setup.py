@@ -218,10 +218,10 @@ def test_jars_that_are_there_are_not_fetched_again(tmp_path: Path, monkeypatch: 
 
 def test_jars_that_cannot_be_had_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
     """A proxy that is not there stands in for a missing network."""
-    environment = {"JAVA_TOOL_OPTIONS": "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"}
+    no_network = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9"
     code = "import sys; from pathlib import Path; from txnlog.spark import jars\n"
     code += "jars.folder = lambda: Path(sys.argv[1]); sys.exit(jars.main())"
-    answer = run(sys.executable, "-c", code, tmp_path, **environment)
+    answer = run(sys.executable, "-c", code, tmp_path, JAVA_TOOL_OPTIONS=no_network)
     assert (answer.returncode, answer.stdout) == (SetupError.exit_code, "")
     assert re.fullmatch(r"txnlog: cannot fetch io\.delta:delta-spark_\S+ and .*: connect .*\n", answer.stderr)
     assert list(tmp_path.iterdir()) == []
@@ -248,7 +248,7 @@ def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.Mo
     monkeypatch.setattr(txnlog.spark.session, "_start", lambda _, settings: started.append(dict(settings)))
     for variable in txnlog.spark.session.PLATFORMS:
         monkeypatch.delenv(variable, raising=False)
-    session(is_small=is_small, **{"spark.sql.adaptive.enabled": True})
+    session("txnlog", is_small=is_small, **{"spark.sql.adaptive.enabled": True})
     (settings,) = started
     assert settings.get("spark.sql.codegen.wholeStage", True) is not is_small
     assert settings["spark.sql.adaptive.enabled"] is True
@@ -257,7 +257,7 @@ def test_a_local_session_for_little_data_does_not_compile(monkeypatch: pytest.Mo
 
 
 def test_an_active_session_is_taken_as_it_is(spark: SparkSession) -> None:
-    assert session("another", **{"spark.sql.shuffle.partitions": 99}) is spark
+    assert session("another", is_small=False, **{"spark.sql.shuffle.partitions": 99}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
 
 
@@ -268,7 +268,7 @@ def test_a_platform_keeps_its_own_settings(monkeypatch: pytest.MonkeyPatch, vari
     monkeypatch.setattr(txnlog.spark.session, "_start", lambda _, settings: started.append(dict(settings)))
     monkeypatch.setattr(txnlog.spark.session, "check_delta", lambda _: None)
     monkeypatch.setenv(variable, "1")
-    session(is_small=True, **{"spark.sql.shuffle.partitions": 3})
+    session("txnlog", is_small=True, **{"spark.sql.shuffle.partitions": 3})
     assert started == [{"spark.sql.shuffle.partitions": 3}]
 
 
