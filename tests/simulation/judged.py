@@ -86,12 +86,12 @@ def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
 
 @dataclass
 class Outcome:
-    """What was wrong, how many hangs of each kind and dump were decided, and how many by a record of the archive."""
+    """What was wrong, how many hangs of each kind and dump were decided, and of each seed how many by the archive."""
 
     wrong: list[str] = field(default_factory=list)
     decided: Counter[tuple[str, str]] = field(default_factory=Counter)
     hangs: Counter[tuple[str, str]] = field(default_factory=Counter)
-    by_archive: int = 0
+    by_archive: Counter[int] = field(default_factory=Counter)
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, dump: Dump, rows: list[dict[str, Any]]) -> None:
@@ -112,7 +112,7 @@ class Outcome:
             self.hangs[key] += 1
             is_decided = row["action"] not in (UNDECIDED, WAIT)
             self.decided[key] += is_decided
-            self.by_archive += is_decided and _names_archive(row)
+            self.by_archive[dump.cluster.seed] += is_decided and _names_archive(row)
 
     def shares(self) -> Iterable[str]:
         """A line for each kind of hang and of dump."""
@@ -252,7 +252,7 @@ def main() -> None:
         total.decided += group.decided
         total.hangs += group.hangs
         total.by_archive += group.by_archive
-    told = f"{asked.clusters} clusters from seed {asked.seed}, {total.by_archive} hangs decided by the archive"
+    told = f"{asked.clusters} clusters from seed {asked.seed}, {total.by_archive.total()} hangs decided by the archive"
     print("\n".join([told, *total.shares(), *total.wrong]))
     raise SystemExit(bool(total.wrong))
 

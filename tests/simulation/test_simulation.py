@@ -14,14 +14,16 @@ from tests.simulation.judged import Outcome, judged
 
 FIXED = range(1, 151)
 FRESH = random.SystemRandom().randrange(2**31)
-# A hang of this one is decided by the archive. Among fifty others there may be none.
-BY_ARCHIVE = 777043
+# Clusters of which hangs are decided by the archive. Among fifty others there may be none.
+BY_ARCHIVE = (5, 13, 21, 38, 115, 118)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
-    "ABORT marker lost": 8,
-    "COMMIT marker lost": 41,
-    "never to be ended": 16,
+    "ABORT marker lost": 20,
+    "COMMIT marker lost": 36,
+    "never to be ended": 9,
+    "stuck in coordinator": 20,
 }
+DECIDED_BY_ARCHIVE = 8
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +31,13 @@ def fixed_and_fresh(spark: SparkSession) -> tuple[Outcome, Outcome]:
     print(f"fresh clusters: python -m tests.simulation.judged --clusters 50 --archives 2 --seed {FRESH}")
     # As in a large dump, rows that belong together are in several tasks first.
     with with_settings(spark, {"spark.sql.shuffle.partitions": 2}):
-        return judged(spark, FIXED), judged(spark, [BY_ARCHIVE, *range(FRESH, FRESH + 50)], archives=2)
+        return judged(spark, FIXED), judged(spark, [*BY_ARCHIVE, *range(FRESH, FRESH + 50)], archives=2)
 
 
 def test_no_verdict_contradicts_the_truth(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
     fixed, fresh = fixed_and_fresh
     assert not fixed.wrong
     assert not fresh.wrong
-    assert fresh.by_archive
 
 
 def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]) -> None:
@@ -44,6 +45,8 @@ def test_no_less_is_decided_than_before(fixed_and_fresh: tuple[Outcome, Outcome]
     print(*fixed_and_fresh[0].shares(), sep="\n")
     for kind, count in DECIDED.items():
         assert sum(decided[each] for each in decided if each[0] == kind) >= count, kind
+    by_archive = fixed_and_fresh[1].by_archive
+    assert sum(by_archive[seed] for seed in BY_ARCHIVE) >= DECIDED_BY_ARCHIVE
 
 
 def test_a_dump_that_says_the_opposite_of_a_smaller_one_is_wrong() -> None:
