@@ -6,8 +6,8 @@ wrong here: markers are lost, come late or twice; a request to end a transaction
 producer when that is half written; data comes after the end of its transaction, without being added to one, or from a
 fenced producer; transactions stay Ongoing or in Prepare*, for good or until another broker becomes the coordinator; an
 administrator aborts; epochs run out, clients are upgraded, ids expire, logs lose their end in an unclean election,
-topics are made anew. Each broker and each producer has a clock of its own. Times are ms of true time since the start; what a clock says is written into words of
-`tests.logs_in_words`.
+topics are made anew. Each broker and each producer has a clock of its own. Times are ms of true time since the start;
+what a clock says is written into words of `tests.logs_in_words`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS
 # what is not known to be so.
 CONDITIONS: dict[str, str] = {
     "is_two_phase": f"current.timeout_ms = {TWO_PHASE_COMMIT_TIMEOUT_MS}",
-    "is_late": "age_ms > late_after_ms AND NOT is_two_phase",
+    "is_late": "age_ms > late_after_ms",
     "is_young": "age_ms <= late_after_ms",
     # The proof that nothing of this producer id is missing before the start: its last end, or a snapshot that shows the
     # same start.

@@ -67,8 +67,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         Cause.TWO_PHASE_COMMIT,
-        "is_two_phase AND lists_partition",
-        "The id's timeout is 2147483647, and its current transaction lists the partition.",
+        "is_two_phase AND lists_partition"
+        f" AND NOT ((commit_is_missing OR commit_is_witnessed) AND {_COMMIT_IS_PROVED})",
+        "The id's timeout is 2147483647, its current transaction lists the partition, and the data is not proved to be"
+        " of one that was committed before.",
         (),
         "'its timeout is that of a two-phase commit: it may be open for days'",
     ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
-from txnlog.detection.causes import CAUSES_OF_ABORT, DISCARDING, Action
+from txnlog.detection.causes import CAUSES_OF_ABORT, DISCARDING, Action, Cause
 from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import CONTRADICTING, PROOFS
@@ -51,7 +51,7 @@ def with_verdicts(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
             f"concat(coalesce(if(lacking IS NULL, {_reasons()}, {_lacking_reasons()}), 'its evidence is incomplete'),"
             f" if({_RESTS_ON_TEXT}, '{BY_TEXT}', '')) AS reason",
             f"if(lacking IS NULL, NULL, {_of_rule('cause')}) AS wanted_cause",
-            "if(last_activity IS NOT NULL, is_late, NULL) AS late",
+            f"if(last_activity IS NOT NULL, is_late AND cause <> '{Cause.TWO_PHASE_COMMIT.value}', NULL) AS late",
             f"coalesce({against}, false) AS is_contradicted",
         )
         .selectExpr("*", f"{_CONFIDENCE} AS confidence", f"{accepts} AND {_LACKS_HISTORY_ALONE} AS accepted")

@@ -28,6 +28,8 @@ LATE = [
     Case("late: a cluster's shorter maximum counts", "data(0)@989", "empty@50", max_timeout=5, want=(11 * MINUTE, True)),
     Case("late: a two-phase commit never is", "data(0)@100", "id(app, timeout=none) ongoing@99[orders-0]",
          want=(900 * MINUTE, False)),
+    Case("late: what a two-phase id left behind is", "data(0)@100", "id(app, timeout=none) empty@50 ongoing@99[payments-0]",
+         want=(900 * MINUTE, True)),
     Case("late: not known where its age is not", "data(0)@none", want=(None, None)),
     Case("late: as of when its broker was copied", "data(0)@980", None, logs={f"{TRANSACTION_STATE}-0@2": "empty@50"},
          copied={"1": (990, 1100), "2": (2000, 2100)}, want=(10 * MINUTE, False)),
