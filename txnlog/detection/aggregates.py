@@ -7,10 +7,16 @@ from functools import cache
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+# So many take fewer messages as the fields of one structure: 11 of all, in place of 4 of each.
+MANY = 4
+
 
 def summed(frame: DataFrame, keys: tuple[str, ...], *aggregates: str) -> DataFrame:
     """One row for each combination of the keys, with what the aggregates say: each is Spark SQL with a name."""
-    return frame.groupBy(*(_column(frame.sparkSession, key) for key in keys)).agg(*map(F.expr, aggregates))
+    groups = frame.groupBy(*(_column(frame.sparkSession, key) for key in keys))
+    if len(aggregates) < MANY:
+        return groups.agg(*map(F.expr, aggregates))
+    return groups.agg(F.expr(f"struct({', '.join(aggregates)}) AS sums")).selectExpr("* EXCEPT (sums)", "sums.*")
 
 
 @cache
