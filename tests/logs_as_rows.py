@@ -119,6 +119,10 @@ class Log:
     def on_listed(self, _: Word) -> None:
         self.segment["complete_at"] = datetime.fromtimestamp(self.time / 1000, UTC)
 
+    def on_modified(self, _: Word) -> None:
+        latest = next(reversed(self.files.values()))
+        latest["modified"] = datetime.fromtimestamp(self.time / 1000, UTC)
+
     def on_missing(self, word: Word) -> None:
         self.segment["bytes_missing"] = int(word.what)
 

@@ -25,10 +25,10 @@ Words of coordinators, in the order of their offsets (`skip(9)` goes on at offse
 Words of both: `segment(5)` starts one, `hidden(5)` is one that could not be opened, `damage(5)` or `damage(end)` says
 below which offset it lies, `tail(7)` ends the log in a batch of producer 7 that is cut short, `zeros(9)` in bytes that
 are preallocated, `missing(9)` in a copy of which a listing has that many bytes more, `listed@10` says when a listing
-had it as long as it is, `high_watermark(5)` (the log's end unless told; `no_checkpoint`), `log_start(5)`,
+had it as long as it is, `modified@10` when the segment or the snapshot that was named last was last written, in a copy
+that keeps files' times, `high_watermark(5)` (the log's end unless told; `no_checkpoint`), `log_start(5)`,
 `cleaned_to(5)`, `epochs(0, 9)` where the first and the last epoch of leader-epoch-checkpoint start (`last=6` is which
-one that is), `metadata@10` when partition.metadata was written, in a copy that keeps files' times, and `topic(a)` the
-topic id in it.
+one that is), `metadata@10` when partition.metadata was written, in such a copy, and `topic(a)` the topic id in it.
 """
 
 from __future__ import annotations

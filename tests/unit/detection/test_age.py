@@ -61,6 +61,43 @@ CLOCKS = [
     Case("clock: a marker with a wrong checksum bounds nothing", "abort(0, of=8, damaged)@200 data(1)@100", want=(True, "100")),
 ]  # fmt: skip
 
+
+def file_times(says: str, orders: str, want: str, other: str = "plain(0, appended)@60") -> Case:
+    """Aborted by a coordinator that was copied minutes before the partition; `other` is on the partition's disk."""
+    logs = {f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@99[orders-0] prepare_abort@101 complete@101"}
+    return Case(
+        f"file times: {says}", orders, None, logs=logs | {"other-0@1": other}, copied={"2": (995, 996)}, want=want
+    )
+
+
+# Whether the data was there before its coordinator was copied, by the time of a file that has it.
+DATED, NOT_DATED = "MARKER_LOST_ABORT ABORT", "SKEW UNDETERMINED"
+SEALED = "data(0)@100 modified@102 segment(1) plain(1)"
+FILE_TIMES = [
+    file_times("a sealed segment was complete when it was last written", SEALED, DATED),
+    file_times("it was last written after the coordinator was copied", SEALED.replace("102", "997"), NOT_DATED),
+    file_times("the active segment may have grown while it was copied", "data(0)@100 modified@102", NOT_DATED),
+    file_times("of the active segment a listing says when it was complete", "data(0)@100 listed@102", DATED),
+    file_times("the segment of its first batch says nothing of the last", "data(0)@100 modified@102 segment(1) data(1)@101",
+               NOT_DATED),
+    file_times("a producer snapshot was complete when it was written", "data(0)@100 snapshot(1, open=0) modified@102 plain(1)",
+               DATED),
+    file_times("a snapshot that was taken between its batches says nothing of the last", "data(0)@100 snapshot(1, open=0)"
+               " modified@102 data(1)@101", NOT_DATED),
+    file_times("a snapshot that is damaged says nothing", "data(0)@100 snapshot(1, damaged) modified@102 plain(1)", NOT_DATED),
+    file_times("a text was printed later than the log was written", f"text {SEALED}", NOT_DATED),
+    file_times("no broker dates anything in the copy: nothing shows that it has kept times", SEALED, NOT_DATED,
+               other="plain(0)@60"),
+    file_times("the copy has not kept them: a file is older than what a broker dates in it", SEALED, NOT_DATED,
+               other="plain(0, appended)@60 segment(1) plain(1, appended)@90:05.001 modified@90"),
+    file_times("of data without a time: it is no older than its file", "abort(0, of=8)@60 data(1)@none modified@980"
+               " segment(2) plain(2)", NOT_DATED),
+    file_times("of data without a time: its file is older than it may be", "abort(0, of=8)@60 data(1)@none"
+               " modified@979:59.999 segment(2) plain(2)", DATED),
+    file_times("a file that seems that old by no more than clocks may differ", SEALED, DATED,
+               other="plain(0, appended)@90:05 modified@90"),
+]  # fmt: skip
+
 ABORTED = "ongoing@99:56[orders-0] prepare_abort@99:57 complete@99:58"
 LOST = "ongoing@100[orders-0] prepare_commit@101 complete@101"
 CONFIDENCE = [
@@ -162,7 +199,7 @@ COMPACTED = [
 ]  # fmt: skip
 # What a verdict adds, and a second one replaces.
 JUDGED = ("cause", "action", "reason", "lacking", "also_lacking", "wanted_cause", "late", "confidence", "accepted")
-CASES = [*LATE, *STUCK, *CLOCKS, *CONFIDENCE, *COMPACTED]
+CASES = [*LATE, *STUCK, *CLOCKS, *FILE_TIMES, *CONFIDENCE, *COMPACTED]
 
 
 @pytest.mark.parametrize("case", LATE, ids=lambda case: case.id)
@@ -181,6 +218,12 @@ def test_the_clock_that_is_believed(case: Case, found: Found) -> None:
     is_trusted, since = case.want
     row = found.only(case)
     assert (row["timestamps_trusted"], row["last_activity"]) == (is_trusted, since and instant(since))
+
+
+@pytest.mark.parametrize("case", FILE_TIMES, ids=lambda case: case.id)
+def test_what_the_times_of_files_prove(case: Case, found: Found) -> None:
+    row = found.only(case)
+    assert f"{row['cause']} {row['action']}" == case.want, row["reason"]
 
 
 @pytest.mark.parametrize("case", CONFIDENCE, ids=lambda case: case.id)

@@ -69,6 +69,15 @@ def test_zeros_at_the_end_are_a_tail_and_no_problem(tmp_path: Path) -> None:
     assert values(row, "bytes_tail", "damaged_to", "problem") == [500, None, None]
 
 
+@pytest.mark.parametrize(("zeros", "damaged_to"), [(1, NOTHING_FOLLOWS), (11, NOTHING_FOLLOWS), (12, None)])
+def test_a_few_zeros_at_the_end_may_be_all_there_is_of_another_batch(
+    tmp_path: Path, zeros: int, damaged_to: int | None
+) -> None:
+    """Its offset begins with zeros, too. Twelve of them would be an offset and a length of 0: no batch has that."""
+    row = row_of(tmp_path, data(0) + bytes(zeros))
+    assert values(row, "bytes_tail", "tail_producer_id", "damaged_to") == [zeros, None, damaged_to]
+
+
 @pytest.mark.parametrize("content", [b"", bytes(300)], ids=["empty", "zeros"])
 def test_a_segment_without_a_batch_has_no_offsets(tmp_path: Path, content: bytes) -> None:
     row = row_of(tmp_path, content)
