@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -34,14 +35,27 @@ def verification(status: str, hours_after: float = 1) -> dict[str, Any]:
     return KEY | {"status": status, "verified_at": DUMPED + timedelta(hours=hours_after)}
 
 
-def metrics(candidates: list[dict[str, Any]], seen: list[dict[str, Any]], dumped: datetime = DUMPED) -> str:
-    """What `txnlog metrics` writes of one run over a dump."""
+def accepted() -> dict[str, Any]:
+    """What `--accept-compacted-history` marks."""
+    return KEY | {
+        "cause": "HISTORY_COMPACTED", "action": "UNDETERMINED", "wanted_cause": "NEVER_ADDED", "accepted": True,
+        "late": True, "open_for_ms": 7_200_000, "held_back_records": 5, "as_of": DUMPED,
+    }  # fmt: skip
+
+
+def metrics(
+    candidates: list[dict[str, Any]],
+    seen: list[dict[str, Any]],
+    dumped: datetime = DUMPED,
+    found: Sequence[dict[str, Any]] = (),
+) -> str:
+    """What `txnlog metrics` writes of one run over a dump, in which these transactions were found open."""
     run = {
         "cluster": "c", "as_of_from": dumped, "as_of_to": dumped, "finished_at": DUMPED + timedelta(hours=1),
         "open_transactions": 1, "bytes": 10, "bytes_damaged": 0, "coordinator_partitions": 50,
         "coordinator_partitions_missing": 0, "partitions_with_late_transactions": 1,
     }  # fmt: skip
-    return exposition(Figures([run], [], with_verification(candidates, seen), {}, []))
+    return exposition(Figures([run], found, with_verification(candidates, seen), {}, []))
 
 
 def fire(folder: Path, text: str, hour: int, *alerts: str) -> subprocess.CompletedProcess[str]:
@@ -85,6 +99,7 @@ def test_prometheus_takes_the_rules() -> None:
         pytest.param(
             metrics([candidate()], [verification("RESOLVED", -1)]), 3, [ABORT], id="a later dump shows it again"
         ),
+        pytest.param(metrics([], [], found=[accepted()]), 3, [], id="accepted without its history"),
         pytest.param(metrics([], []), 38, [OLD_DUMP], id="a dump 36 hours old"),
         pytest.param(metrics([], []), 39, [OLD_DUMP, STOPPED], id="and no run since"),
         pytest.param("", 0, [], id="no metrics, for less than an hour"),

@@ -11,7 +11,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests import report_tables
 from txnlog.errors import OptionError
+from txnlog.report import prometheus
 from txnlog.report.coordinator_history import ClusterHistory
 from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
 from txnlog.report.verified import NOT_VERIFIED, with_verification
@@ -96,6 +98,24 @@ def test_late_transactions_are_counted_by_cause_and_action_and_others_are_zero()
     assert value(found, "abort_candidates", cluster="c", cause="NEVER_ADDED", verification=NOT_VERIFIED) == 1
     assert value(found, "abort_candidates", cluster="c", cause="ID_EXPIRED", verification=NOT_VERIFIED) == 0
     assert value(found, "abort_candidates", cluster="c", cause="MARKER_LOST_COMMIT", verification=NOT_VERIFIED) is None
+
+
+def test_what_is_accepted_without_its_history_is_no_candidate(tmp_path: Path) -> None:
+    """It counts as undetermined, as what `--accept-compacted-history` did not mark."""
+
+    def metrics(accepted: bool) -> str:
+        row = report_tables.transaction(
+            cause="HISTORY_COMPACTED", action="UNDETERMINED", wanted_cause="COORDINATOR_UNKNOWN", accepted=accepted
+        )
+        root = report_tables.written(tmp_path / str(accepted), [row], [report_tables.night()])
+        return exposition(prometheus.figures(root))
+
+    marked = metrics(accepted=True)
+    assert marked == metrics(accepted=False)
+    found = samples(marked)
+    labels = {"cluster": "payments", "cause": "HISTORY_COMPACTED", "action": "UNDETERMINED"}
+    assert value(found, "late_transactions", **labels) == 1
+    assert {number for (name, _), number in found.items() if name == "txnlog_abort_candidates"} == {0}
 
 
 def test_a_partition_has_the_age_of_its_oldest_and_its_records_once() -> None:

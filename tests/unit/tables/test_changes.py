@@ -102,6 +102,8 @@ CANDIDATES = [
     Case("resolved, and open in a later dump", ("OPEN", None), "NEVER_ADDED ABORT", night=5, known=RESOLVED),
     Case("new", ("OPEN", None), "NEVER_ADDED ABORT", known=None),
     Case("new, in a dump older than one that did not show it", None, "NEVER_ADDED ABORT", night=1, known=None),
+    Case("new, and accepted without its history", None, "HISTORY_COMPACTED UNDETERMINED", known=None,
+         shows={"wanted_cause": "NEVER_ADDED", "accepted": True}),
     Case("new, and not to be aborted", None, "MARKER_LOST_COMMIT KEEP", known=None),
 ]  # fmt: skip
 
