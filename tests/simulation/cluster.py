@@ -30,8 +30,8 @@ LATE_MARKER_MS = 5 * MINUTE
 LAST_EPOCH = 32766
 # Brokers' clocks are this far from true time at most: two of them differ by less than the clock skew of 5 s.
 BROKER_CLOCK_MS = 2_000
-# How far a clock is ahead that jumps.
-AHEAD_MS = (200 * MINUTE, 33 * 60 * MINUTE)
+# How far a clock is ahead that jumps: beyond each dump, so that it is told by what follows.
+AHEAD_MS = 3 * 24 * 60 * MINUTE
 # Which states of an id can come before a record (`TransactionMetadata.isValidTransition`).
 MAY_FOLLOW = {
     "empty": ("tombstone", "empty", "complete"),
@@ -66,9 +66,9 @@ class Cluster:
             name: self.dice.randint(-BROKER_CLOCK_MS, BROKER_CLOCK_MS) for name in (*PARTITIONS, "coordinator")
         }
         self.log_append = {name: self.chance(0.2) for name in PARTITIONS}
-        # Some time in which a partition's clock was far ahead: from when, for how long, how far.
+        # Some time in which a partition's clock was far ahead: from when, for how long.
         self.jumps = {
-            name: (self.dice.randint(0, 1000) * MINUTE, self.dice.choice([1, 30]) * MINUTE, self.dice.choice(AHEAD_MS))
+            name: (self.dice.randint(0, 1000) * MINUTE, self.dice.choice([1, 30]) * MINUTE)
             for name in PARTITIONS
             if self.chance(0.06)
         }
@@ -288,7 +288,8 @@ class Cluster:
         if others and self.chance(0.6):
             rest = self._begin(who, now + self.dice.randint(1, 50), (self.dice.choice(others),))
             ended = self._decide(who, rest, rest.start + self.dice.choice([50, 2_000, 40_000]))
-            told = rest.decided or rest.start + 40_000
+            # It gives up if its coordinator does not end that in time.
+            told = min(rest.decided or rest.start + 40_000, rest.start + TIMEOUT_MS + 10)
         else:
             told, commits = now + self.dice.choice([50, 2_000, 40_000]), self.chance(0.8)
             ended = told + 1
@@ -391,8 +392,8 @@ class Cluster:
 
     def clock(self, whose: str, time: int) -> str:
         """What a clock says at a time: that of the coordinators, or of the broker that leads a partition."""
-        start, duration, ahead = self.jumps.get(whose, (0, 0, 0))
-        jumped = ahead if 0 <= time - start < duration else 0
+        start, duration = self.jumps.get(whose, (0, 0))
+        jumped = AHEAD_MS if 0 <= time - start < duration else 0
         return minutes(max(0, time + self.clocks[whose] + jumped))
 
     def _new_producer_id(self) -> int:

@@ -25,11 +25,12 @@ HANGS_MS = 30 * MINUTE
 
 @dataclass(frozen=True)
 class Copy:
-    """A broker's copy of a log: until when it was taken (true time), its words, and what it holds."""
+    """A broker's copy of a log: until when it was taken (true time), its words, what it holds, and whether it lags."""
 
     until: int
     words: str
     holds: frozenset[Event | Record]
+    lags: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,8 @@ class Dump:
         """The same moment with these copies alone, in tables of its own."""
         copies = {name: copy for name, copy in self.copies.items() if name in left}
         logs = {name: copy.words for name, copy in copies.items()}
-        return replace(
-            self.alone("smaller"), copies=copies, case=replace(self.case, id=f"{self.case.id} smaller", logs=logs)
-        )
+        case = replace(self.case, id=f"{self.case.id} smaller", logs=logs)
+        return replace(self.alone("smaller"), logs_to=_logs_to(copies, self.logs_to), copies=copies, case=case)
 
     def alone(self, called: str = "alone") -> Dump:
         """The same dump in tables of its own, which have no earlier one."""
@@ -149,7 +149,9 @@ class Disks:
         recorded = frozenset(self.recorded)
         copies = dict(self._coordinators(cluster, coordinator_to, 2))
         if self._one_in(3):
-            copies |= self._coordinators(cluster, logs_to - self.dice.choice([0, 5_000, 30_000]), 3)
+            lag = self.dice.choice([0, 5_000, 30_000])
+            of_follower = self._coordinators(cluster, logs_to - lag, 3)
+            copies |= {name: replace(copy, lags=lag > 0) for name, copy in of_follower}
         # Each broker was copied when its turn came.
         ends = {"1": logs_to, "2": coordinator_to, "3": logs_to, "4": logs_to + self.dice.choice(APART_MS)}
         for place in PARTITIONS:
@@ -157,7 +159,7 @@ class Disks:
                 copies |= self._partition(cluster, place, self.dice.choice(["1", "1", "4"]), ends)
         copied = {broker: self._copied(end) for broker, end in ends.items()}
         stated = None if self._one_in(3) else len(cluster.coordinators)
-        logs_to = max([copy.until for place, copy in copies.items() if _log(place) in PARTITIONS], default=logs_to)
+        logs_to = _logs_to(copies, logs_to)
         modified = max(logs_to, coordinator_to) / MINUTE
         logs = {each: copy.words for each, copy in copies.items()}
         case = Case(self.called(cluster), None, None, logs=logs, copied=copied, coordinators=stated, modified=modified)
@@ -337,9 +339,19 @@ def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
         # Without a broker, a log, or one copy of a log.
         brokers, logs = sorted({name.partition("@")[2] for name in names}), sorted(map(_log, names))
         lost = dice.choice([dice.choice(brokers), dice.choice(logs), dice.choice(names)])
-        yield dump.smaller([name for name in names if lost not in (name, _log(name), name.partition("@")[2])])
+        smaller = dump.smaller([name for name in names if lost not in (name, _log(name), name.partition("@")[2])])
+        # No dump says that its only copy of a coordinator's log is that of a follower which lagged: docs/verdicts.md.
+        coordinators = {_log(name): copy.lags for name, copy in smaller.copies.items() if _log(name) not in PARTITIONS}
+        coordinators |= {_log(name): False for name, copy in smaller.copies.items() if not copy.lags}
+        if not any(coordinators.values()):
+            yield smaller
     if dump.recorded and dice.random() < 0.5:
         yield dump.alone()
+
+
+def _logs_to(copies: Mapping[str, Copy], otherwise: int) -> int:
+    """Until when the last partition was copied."""
+    return max([copy.until for name, copy in copies.items() if _log(name) in PARTITIONS], default=otherwise)
 
 
 def _log(name: str) -> str:

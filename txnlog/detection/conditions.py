@@ -39,7 +39,8 @@ CONDITIONS: dict[str, str] = {
     " >= certain_from_offset, false)",
     # A copy that is made while the cleaner swaps segments may lack one (`UnifiedLog.replaceSegments`), which leaves a
     # gap like those of the cleaner. Another copy that reaches beyond it has what lay there.
-    "is_last_record": "if(is_known, current.offset >= gapless_from_offset OR (current IS NOT NULL AND are_listed)"
+    "is_last_record": "if(is_known, current.offset >= gapless_from_offset"
+    " OR (current IS NOT NULL AND are_listed AND NOT coalesce(last_elsewhere > current.offset, false))"
     " OR (current.offset = last_reaching AND current.offset = last_elsewhere), no_record_can_be_missing)",
     "lists_partition": "is_known"
     " AND exists(current.topic_partitions, each -> each.topic = topic AND each.partition = partition)"
@@ -54,8 +55,10 @@ CONDITIONS: dict[str, str] = {
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     # A coordinator records an epoch before it hands it out (`TransactionCoordinator.initTransactionId`) and before it
     # sends markers of it: its copy is of before that.
-    "is_ahead_of_coordinator": "is_known AND current.producer_id = producer_id"
-    " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch",
+    # A producer id that it gives out next it does so when all markers are written.
+    "is_ahead_of_coordinator": "is_known AND (coalesce(current.next_producer_id = producer_id, false)"
+    " OR (current.producer_id = producer_id"
+    " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch))",
     # What the coordinator says of the id is about the data then, and not about a transaction that has ended since. Two
     # copies may have been timed by the clocks of two machines.
     "is_dated_before_coordinator": "bounded_by + clock_skew_ms < least(coordinator_copy_from, coordinator_as_of)"

@@ -31,6 +31,8 @@ OF_ARCHIVE = {
 }  # fmt: skip
 # Tells the records of two logs at one offset apart.
 CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state, last_update_timestamp)"
+# As far as each release's `kafka-dump-log` prints it.
+PRINTED_CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state)"
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
 
 
@@ -199,12 +201,11 @@ def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
     from a backup and whose epochs were given out once more. High watermarks do not matter: that of a broker that died
     is some seconds old, and what it had above was perhaps acknowledged.
     """
-    raw = copies.where("NOT is_text")
     of_offsets = summed(
         states.where("problem IS NULL")
-        .join(raw, [*PLACE, *OF_COPY], "left_semi")
-        .selectExpr("*", f"{CONTENT} AS content"),
+        .join(copies.select(*PLACE, *OF_COPY, "is_text"), [*PLACE, *OF_COPY], "inner")
+        .selectExpr("*", f"if(is_text, NULL, {CONTENT}) AS content", f"{PRINTED_CONTENT} AS printed"),
         (*PLACE, "offset"),
-        "min(content) <> max(content) AS differs",
+        "min(content) <> max(content) OR min(printed) <> max(printed) AS differs",
     )
     return summed(of_offsets.where("differs"), PLACE, "true AS copies_disagree")

@@ -53,7 +53,7 @@ def current_states(history: DataFrame) -> DataFrame:
     """The current state of each id: the record with the highest offset, as columns `current_…`."""
     return history.where("is_current").selectExpr(
         *ID,
-        "struct(broker, state, is_tombstone, producer_id, previous_producer_id, producer_epoch, timeout_ms,"
+        "struct(broker, state, is_tombstone, producer_id, next_producer_id, producer_epoch, timeout_ms,"
         " topic_partitions, last_update_timestamp, start_timestamp, client_transaction_version,"
         " coordinator_epoch AS epoch_of_coordinator, offset, file, position) AS current",
     )

@@ -167,7 +167,7 @@ def _judged(
     read = facts.batches(_of_own_data(unread.rows, proved.rows))
     judged = (
         proved.frame.transform(with_counted_commits, read, readable, skew_ms)
-        .transform(with_unproved, sums, facts.producer_snapshots, copies, facts.sightings)
+        .transform(with_unproved, sums, facts.producer_snapshots, copies, facts.dump_files, facts.sightings)
         .transform(with_verdicts, thresholds)
     )
     (found,) = materialize(judged.join(held_back(proved.frame, sums, copies), [*PARTITION], "left"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
@@ -9,11 +11,13 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import conditions, with_parameters
 from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
-from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG
+from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import PROOFS
-from txnlog.detection.replay import KEY, ended_entries
+from txnlog.detection.replay import KEY, TIME_OF_MARKER
 from txnlog.detection.rules import OF_OWN_DATA
+from txnlog.format.coordinator import LAST_EPOCH
 from txnlog.keys import COPY, PARTITION
+from txnlog.times import within_calendar
 
 
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
@@ -31,7 +35,12 @@ def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
 
 
 def with_unproved(
-    transactions: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame, sightings: DataFrame | None
+    transactions: DataFrame,
+    sums: DataFrame,
+    snapshots: DataFrame,
+    copies: DataFrame,
+    files: DataFrame,
+    sightings: DataFrame | None,
 ) -> DataFrame:
     """Add `unproved_partitions`: of the coordinator's transaction those that are not proved to hold its data alone.
 
@@ -43,13 +52,14 @@ def with_unproved(
     the producer id of after the coordinator's copy: then that transaction has ended, and another one may be under way.
     """
     current = _under_way(transactions)
-    listed = current.selectExpr(*PRODUCER, "began + clock_skew_ms AS began", "inline(topic_partitions)")
+    listed = current.selectExpr(*PRODUCER, "known_epoch", "began + clock_skew_ms AS began", "inline(topic_partitions)")
     unproved = (
         listed.join(_wholeness(copies), [*PARTITION], "left")
         .join(transactions.selectExpr(*KEY, "is_own_data"), [*KEY], "left")
-        .where("NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
+        # After the last epoch an id goes on with another producer id, whose data nothing ties to it.
+        .where(f"known_epoch >= {LAST_EPOCH} OR NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
         .selectExpr(*KEY)
-        .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies))
+        .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies, files))
     )
     if sightings is not None:
         beyond = listed.join(_seen_beyond(sightings, copies), [*KEY], "left_semi")
@@ -70,8 +80,8 @@ def with_unproved(
 def _under_way(transactions: DataFrame) -> DataFrame:
     """The coordinators' transactions under way, a row for each producer id.
 
-    Which partitions one lists, when it `began` (ms), the epoch that its coordinator knows, and up to when (`seen_to`,
-    ms) all that the producer id did is surely in the coordinator's copy.
+    Which partitions one lists, when it `began` (ms), whether it `is_committing`, the epoch that its coordinator knows,
+    and up to when (`seen_to`, ms) all that the producer id did is surely in the coordinator's copy.
     """
     return (
         transactions.where("is_ongoing OR is_prepared")
@@ -79,6 +89,7 @@ def _under_way(transactions: DataFrame) -> DataFrame:
             *PRODUCER,
             "current.topic_partitions",
             "current.producer_epoch AS known_epoch",
+            "current.state = 'PrepareCommit' AS is_committing",
             "coalesce(current.start_timestamp, current.last_update_timestamp) AS began",
             "least(coordinator_copy_from, coordinator_as_of) - clock_skew_ms AS seen_to",
             "clock_skew_ms",
@@ -88,32 +99,73 @@ def _under_way(transactions: DataFrame) -> DataFrame:
 
 
 def _since_coordinator(
-    transactions: DataFrame, current: DataFrame, sums: DataFrame, snapshots: DataFrame, copies: DataFrame
+    transactions: DataFrame,
+    current: DataFrame,
+    sums: DataFrame,
+    snapshots: DataFrame,
+    copies: DataFrame,
+    files: DataFrame,
 ) -> DataFrame:
     """Where a producer id with a transaction under way has something that its coordinator's copy may be too old for.
 
-    What is open must be seen by the coordinator. A last marker must be of an epoch that it knows, and be older than its
-    copy by the clock of the partition's broker: of a transaction in Prepare* there are some, and an administrator may
-    have aborted.
+    Of every copy, whichever is believed: a leader that died may have what no other broker has. What is open must be
+    seen by the coordinator. A last marker must be of an epoch that it knows, and be older than its copy by the clock of
+    the partition's broker: of a transaction in Prepare* there are some, and an administrator may have aborted. No
+    coordinator has a transaction open that began before its producer id's COMMIT, but one that has lost records. Who
+    writes while a log is copied is alive.
     """
-    marker = (*KEY, "producer_epoch")
-    markers = (
-        sums.where("fact = 'marker'")
-        .join(copies, [*COPY], "left_semi")
-        .selectExpr(*marker, "last_timestamp", "CAST(NULL AS bigint) AS timestamp")
-    )
-    entries = ended_entries(snapshots, copies)
-    ended = (
-        markers.unionByName(entries.selectExpr(*marker, "max_timestamp AS last_timestamp", "timestamp"))
-        .join(current, [*PRODUCER], "inner")
-        # Where a snapshot has the time of the data for the marker's, it may be that of the transaction before.
-        .where(
-            "NOT coalesce(producer_epoch <= known_epoch"
-            " AND coalesce(last_timestamp < seen_to, timestamp < began), false)"
-        )
+    traces = _traces(sums, snapshots, files).join(current, [*PRODUCER], "inner")
+    known = summed(traces.join(copies, [*COPY], "left_semi"), KEY, "max(until) AS known_until")
+    later = traces.join(known, [*KEY], "left").where(
+        # What the believed copy has not, neither open nor ended.
+        "if(is_open, NOT coalesce(until <= known_until, false),"
+        " NOT coalesce(producer_epoch <= known_epoch AND ended_by < seen_to, false)"
+        " OR coalesce(marker_type = 'COMMIT' AND NOT is_committing AND ended_by > began + clock_skew_ms, false))"
     )
     opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
-    return ended.selectExpr(*KEY).unionByName(opened.selectExpr(*KEY))
+    written = (
+        files.where("kind = 'segment'")
+        .join(current, ["cluster"], "inner")
+        .where(f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})")
+    )
+    return reduce(DataFrame.unionByName, (each.selectExpr(*KEY) for each in (later, opened, written)))
+
+
+def _traces(sums: DataFrame, snapshots: DataFrame, files: DataFrame) -> DataFrame:
+    """What each file and snapshot of any copy has last of a producer id: a marker, or what `is_open`, `until` where.
+
+    `ended_by` (ms): by when a broker had written the marker. A snapshot may have the time of the data in its place:
+    then the brokers' times in the segments after it count.
+    """
+    logs = summed(
+        files.where("topic IS NOT NULL"),
+        COPY,
+        "max(topic_id) AS topic_id",
+        "coalesce(bool_or(is_text), false) AS is_text",
+        f"collect_list(struct(base_offset, {within_calendar('broker_timestamp')} AS written_at))"
+        " FILTER (WHERE kind = 'segment') AS segments",
+    )
+    of_snapshots = (
+        snapshots.where("current_txn_first_offset IS NOT NULL OR coordinator_epoch >= 0")
+        .join(logs, [*COPY], "inner")
+        .selectExpr(
+            *(*COPY, "producer_id", "producer_epoch", "CAST(NULL AS string) AS marker_type"),
+            "current_txn_first_offset IS NOT NULL AS is_open",
+            "coalesce(current_txn_first_offset, snapshot_offset - 1) AS until",
+            f"coalesce({TIME_OF_MARKER}, array_min(transform(filter(segments, each ->"
+            " each.base_offset >= snapshot_offset), each -> each.written_at))) AS ended_by",
+        )
+    )
+    return (
+        sums.where("fact IN ('open_data', 'marker')")
+        .selectExpr(
+            *(*COPY, "producer_id", "producer_epoch", "marker_type"),
+            "fact = 'open_data' AS is_open",
+            "coalesce(last_batch_offset, start_offset) AS until",
+            f"{within_calendar('last_timestamp')} AS ended_by",
+        )
+        .unionByName(of_snapshots)
+    )
 
 
 def _wholeness(copies: DataFrame) -> DataFrame:

@@ -50,6 +50,10 @@ _SUMS = (
     "min(if(is_seed, base_offset, NULL)) AS snapshot_start_offset",
     "max(if(is_seed, coordinator_epoch, NULL)) AS snapshot_coordinator_epoch",
 )
+# When the marker of a snapshot's entry was written (ms), or null: before 2.4.1 it may be the time of the producer's
+# last batch (KAFKA-9144), and only a broker that writes topic ids, from 2.8 on, is certain to be newer.
+# `kafka-dump-log` prints that time up to 3.0.
+TIME_OF_MARKER = f"if(topic_id IS NOT NULL AND NOT is_text, {within_calendar('timestamp')}, NULL)"
 
 
 def open_transactions(sums: DataFrame, snapshots: DataFrame, copies: DataFrame) -> DataFrame:
@@ -91,16 +95,12 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
 def ended_entries(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
     """Entries of the copies' snapshots with nothing open and the epoch of a coordinator: of a marker below each.
 
-    `max_timestamp` (ms) is the marker's, or null: before 2.4.1 it may be that of the producer's last batch
-    (KAFKA-9144), and only a broker that writes topic ids, from 2.8 on, is certain to be newer. `kafka-dump-log` prints
-    that time up to 3.0.
+    `max_timestamp` (ms) is `TIME_OF_MARKER`.
     """
     return (
         snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
         .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
-        .selectExpr(
-            "*", f"if(topic_id IS NOT NULL AND NOT is_text, {within_calendar('timestamp')}, NULL) AS max_timestamp"
-        )
+        .selectExpr("*", f"{TIME_OF_MARKER} AS max_timestamp")
     )
 
 

@@ -11,6 +11,8 @@ from txnlog.format.byte_reader import ByteReader
 TRANSACTION_STATE = "__transaction_state"
 # The stored timeout of a transaction in two phases, which has none (KIP-939).
 TWO_PHASE_COMMIT_TIMEOUT_MS = 2147483647
+# The last epoch of a producer id that a transaction may use (`TransactionMetadata.isEpochExhausted`).
+LAST_EPOCH = 32766
 # Kafka takes no longer name (`Topic.MAX_NAME_LENGTH`). A list of partitions has it once, their rows each.
 LONGEST_TOPIC = 249
 STATES = (

@@ -64,6 +64,18 @@ FIRST = (
 )
 BETWEEN = "abort(0, of=8)@98 data(1)@100 abort(2, of=8)@200"
 UNDER_WAY = "empty@50 ongoing@99[orders-0,payments-0]"
+ALONE = "empty@50 ongoing@99[orders-0]"
+# A snapshot with the time of an event, of a broker that wrote no topic id.
+IN_SNAPSHOT = "segment(2) epochs(2, 2) snapshot(2, ended)@50"
+WRITTEN_ANEW = "plain(0)@90 plain(1, leader=2)@310 plain(2, leader=2)@310 plain(3, leader=2)@310"
+# Of what was decided nothing is left, and what is whole begins long after.
+LOST_DECISION = (
+    "id(shop, of=99) empty@40 id(app) empty@50 ongoing@99[orders-0,payments-0] skip(9)"
+    " id(shop, of=99) empty(coordinator=1)@600 empty(coordinator=1)@700 cleaned_to(9) listed@990"
+)
+SHOP_AND_APP = (
+    "id(shop, of=99) empty(coordinator=3)@40 id(app) empty(coordinator=3)@50 ongoing(coordinator=3)@99[orders-0]"
+)
 # Offsets 1 to 4 are missing after the id's last record.
 TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 
@@ -85,10 +97,11 @@ def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {},
     return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs, **more)
 
 
-def outdated(says: str, payments: str, want: str, coordinator: str = UNDER_WAY) -> Case:
-    """The coordinator was copied in minute 200, the partitions in minute 1000."""
-    copied: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (200, 201)}, "modified_on": {"2": 200}}
-    logs = {COORDINATOR: coordinator, "payments-0@1": payments}
+def outdated(says: str, payments: str, want: str, coordinator: str = UNDER_WAY, other: str = "") -> Case:
+    """The coordinator was copied in minute 200, the partitions in minute 1000, one of them perhaps by another broker."""
+    both = (1000, 1000.05)
+    copied: dict[str, Any] = {"copied": {"1": both, "2": (200, 201), "3": both}, "modified_on": {"2": 200}}
+    logs = {COORDINATOR: coordinator, "payments-0@1": payments} | ({"payments-0@3": other} if other else {})
     return attack(36, f"outdated: {says}", "data(0)@100 abort(1, of=8)@150", None, want, logs=logs, **copied)
 
 
@@ -676,6 +689,7 @@ CASES = [
            None, "LATE_WRITE_AFTER_END ABORT", copied={"1": (602, 614), "2": (615, 616)},
            logs={f"{TRANSACTION_STATE}-0@2": "empty@50 ongoing@499[orders-0] prepare_commit@500 complete@500"}),
     # 36: the coordinator's copy is old, and another partition shows that its transaction has ended since.
+    outdated("it was aborted there", "data(0)@100 abort(1)@300", "COVERAGE_GAP UNDETERMINED"),
     outdated("it was committed there", "data(0)@100 commit(1)@300", "COVERAGE_GAP UNDETERMINED"),
     outdated("it was committed, and the next one is open there", "data(0)@100 commit(1)@300 data(2)@301",
              "COVERAGE_GAP UNDETERMINED"),
@@ -693,6 +707,50 @@ CASES = [
              "COVERAGE_GAP UNDETERMINED", coordinator=f"{UNDER_WAY} prepare_commit@101"),
     outdated("a decision, and its marker is there", "data(0)@100 commit(1)@101", "STUCK_PREPARE MOVE_COORDINATOR",
              coordinator=f"{UNDER_WAY} prepare_commit@101"),
+    # 37: the same, where only a copy that is not believed shows it, a batch that is cut, or a time that is not a broker's.
+    outdated("only a snapshot knows that it ended, and has the time of an event", f"{IN_SNAPSHOT} plain(2)@400",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("the same, but a broker wrote something later in time", f"{IN_SNAPSHOT} plain(2, appended)@150",
+             "STUCK_ONGOING FENCE"),
+    outdated("the same, but a broker wrote something later, after the coordinator was copied",
+             f"{IN_SNAPSHOT} plain(2, appended)@250", "COVERAGE_GAP UNDETERMINED"),
+    outdated("a leader that died has the next one's marker", WRITTEN_ANEW, "COVERAGE_GAP UNDETERMINED", coordinator=ALONE,
+             other="plain(0)@90 data(1)@250 commit(2)@300"),
+    outdated("a leader that died has the next one open", WRITTEN_ANEW, "COVERAGE_GAP UNDETERMINED", coordinator=ALONE,
+             other="plain(0)@90 data(1)@250"),
+    outdated("a leader that died has the next one open in a snapshot", WRITTEN_ANEW, "COVERAGE_GAP UNDETERMINED",
+             coordinator=ALONE, other="segment(2) epochs(2, 2) snapshot(2, open=1)@250 plain(2)@260"),
+    outdated("a follower has no more than its leader", "data(0)@100 abort(1)@150", "STUCK_ONGOING FENCE", other="data(0)@100"),
+    outdated("printed output has the next one open", "plain(0)@90", "COVERAGE_GAP UNDETERMINED", coordinator=ALONE,
+             other="text plain(0)@90 data(1)@250"),
+    outdated("its producer wrote while another partition was copied", "plain(0)@90 tail(7)", "COVERAGE_GAP UNDETERMINED",
+             coordinator=ALONE),
+    outdated("somebody wrote while another partition was copied", "plain(0)@90 tail(-2)", "COVERAGE_GAP UNDETERMINED",
+             coordinator=ALONE),
+    outdated("another producer wrote while another partition was copied", "plain(0)@90 tail(8)", "STUCK_ONGOING FENCE",
+             coordinator=ALONE),
+    attack(37, "the next transaction may be of another producer id", "data(0, epoch=32766)@100",
+           "id(app, epoch=32766, version=2) empty@50 ongoing@99[orders-0]", "COVERAGE_GAP UNDETERMINED"),
+    attack(37, "data of the producer id that is to be given out next", "plain(0, appended)@90 data(1)@105",
+           "id(app, of=6, epoch=32766, version=2) empty@50 ongoing@60[payments-0] prepare_commit(epoch=32767, next=7)@100",
+           "SKEW UNDETERMINED", logs={"payments-0@1": "data(0, of=6, epoch=32766)@61 commit(1, of=6, epoch=32767)@100"}),
+    attack(37, "it is still open, and its COMMIT is in another partition", "abort(0, of=8)@100 data(1)@100", LOST_DECISION,
+           "COVERAGE_GAP UNDETERMINED", logs={"payments-0@1": "data(0)@100 commit(1)@102"}),
+    attack(37, "it is to be aborted, and its COMMIT is in another partition", "abort(0, of=8)@100 data(1)@100",
+           LOST_DECISION.replace(" skip", " prepare_abort@103 skip"), "COVERAGE_GAP UNDETERMINED",
+           logs={"payments-0@1": "data(0)@100 commit(1)@102"}),
+    attack(37, "it is still open, and a COMMIT of before is in another partition", "abort(0, of=8)@100 data(1)@100", LOST_DECISION,
+           "STUCK_ONGOING FENCE", logs={"payments-0@1": "data(0)@60 commit(1)@61"}),
+    attack(37, "another broker's copy has its commit where the coordinator's is compacted", "abort(0, of=8)@100 data(1)@100", None,
+           "COVERAGE_GAP UNDETERMINED", logs={
+               f"{TRANSACTION_STATE}-0@1": f"{SHOP_AND_APP} skip(6) id(shop, of=99) empty(coordinator=4)@200"
+               " empty(coordinator=5)@300 listed@990 cleaned_to(6) epochs(0, 7, last=5)",
+               COORDINATOR: f"{SHOP_AND_APP} prepare_commit(coordinator=3)@101 complete(coordinator=3)@101"
+               " epochs(0, 0, last=3) listed@990"}),
+    attack(37, "what was printed of the coordinator differs from its log", "data(0)@100",
+           "empty@50 ongoing@99[orders-0] id(shop, of=99) empty(coordinator=1)@700 empty(coordinator=1)@701",
+           "HISTORY_COMPACTED UNDETERMINED",
+           logs={COORDINATOR: "text empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"}),
 ]  # fmt: skip
 
 
