@@ -320,14 +320,15 @@ def _ends(cluster: Cluster, dice: random.Random) -> list[tuple[int, int]]:
         for each in cluster.transactions
         if each.decided is not None and each.decided - each.start > HANGS_MS
     ]
-    start, ended = dice.choice(slow) if slow and dice.random() < 0.5 else (None, None)
-    if ended is not None:
-        times = [ended + dice.choice([1, 5, 60]) * MINUTE]
+    hung = dice.choice(slow) if slow and dice.random() < 0.5 else None
+    if hung:
+        times = [hung[1] + dice.choice([1, 5, 60]) * MINUTE]
     if dice.random() < 0.4:
         times.append(times[0] + dice.choice([5, 60, 400]) * MINUTE)
     ends = [(time, time + dice.choice([30_000, 30_000, 5 * MINUTE, -5 * MINUTE, -200 * MINUTE])) for time in times]
-    if start is not None and ended is not None:
+    if hung:
         # The coordinators were copied when a transaction hung that had ended when the partitions were copied.
+        start, ended = hung
         ends[0] = times[0], dice.randint(start + HANGS_MS, ended)
     return ends
 
@@ -341,9 +342,8 @@ def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
         lost = dice.choice([dice.choice(brokers), dice.choice(logs), dice.choice(names)])
         smaller = dump.smaller([name for name in names if lost not in (name, _log(name), name.partition("@")[2])])
         # No dump says that its only copy of a coordinator's log is that of a follower which lagged: docs/verdicts.md.
-        coordinators = {_log(name): copy.lags for name, copy in smaller.copies.items() if _log(name) not in PARTITIONS}
-        coordinators |= {_log(name): False for name, copy in smaller.copies.items() if not copy.lags}
-        if not any(coordinators.values()):
+        caught_up = {_log(name) for name, copy in smaller.copies.items() if not copy.lags}
+        if all(_log(name) in caught_up for name in smaller.copies):
             yield smaller
     if dump.recorded and dice.random() < 0.5:
         yield dump.alone()

@@ -55,7 +55,7 @@ CONDITIONS: dict[str, str] = {
     "is_past_padding": "coordinator_as_of - current.last_update_timestamp > padding_ms",
     # A coordinator records an epoch before it hands it out (`TransactionCoordinator.initTransactionId`) and before it
     # sends markers of it: its copy is of before that.
-    # A producer id that it gives out next it does so when all markers are written.
+    # It gives out the next producer id when all markers of its transaction are written.
     "is_ahead_of_coordinator": "is_known AND (coalesce(current.next_producer_id = producer_id, false)"
     " OR (current.producer_id = producer_id"
     " AND greatest(producer_epoch, last_end.producer_epoch) > current.producer_epoch))",

@@ -115,16 +115,21 @@ def _since_coordinator(
     writes while a log is copied is alive.
     """
     traces = _traces(sums, snapshots, files).join(current, [*PRODUCER], "inner")
-    known = summed(traces.join(copies, [*COPY], "left_semi"), KEY, "max(until) AS known_until")
-    later = traces.join(known, [*KEY], "left").where(
-        # What the believed copy has not, neither open nor ended.
-        "if(is_open, NOT coalesce(until <= known_until, false),"
-        " NOT coalesce(producer_epoch <= known_epoch AND ended_by < seen_to, false)"
-        " OR coalesce(marker_type = 'COMMIT' AND NOT is_committing AND ended_by > began + clock_skew_ms, false))"
+    believed = copies.selectExpr(*COPY, "true AS is_believed")
+    known_until = f"max(if(is_believed, until, NULL)) OVER (PARTITION BY {', '.join(KEY)})"
+    later = (
+        traces.join(believed, [*COPY], "left")
+        .selectExpr("*", f"{known_until} AS known_until")
+        .where(
+            # What the believed copy has not, neither open nor ended.
+            "if(is_open, NOT coalesce(until <= known_until, false),"
+            " NOT coalesce(producer_epoch <= known_epoch AND ended_by < seen_to, false)"
+            " OR coalesce(marker_type = 'COMMIT' AND NOT is_committing AND ended_by > began + clock_skew_ms, false))"
+        )
     )
     opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
     written = (
-        files.where("kind = 'segment'")
+        files.where("kind = 'segment' AND tail_producer_id IS NOT NULL")
         .join(current, ["cluster"], "inner")
         .where(f"tail_producer_id IN (producer_id, {UNKNOWN_PRODUCER_ID})")
     )

@@ -76,31 +76,20 @@ def with_last_end(transactions: DataFrame, snapshots: DataFrame, copies: DataFra
     Which kind of marker it was a snapshot does not say.
     """
     ended = (
-        ended_entries(snapshots, copies)
+        snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
+        .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
         .join(transactions.where("last_marker IS NULL").selectExpr(*KEY, "start_offset"), [*KEY], "inner")
         .where("snapshot_offset <= start_offset")
         .selectExpr(
             *(*KEY, "producer_epoch", "coordinator_epoch", "file", "position"),
             "snapshot_offset - 1 AS base_offset",
             "CAST(NULL AS string) AS marker_type",
-            "max_timestamp",
+            f"{TIME_OF_MARKER} AS max_timestamp",
         )
     )
     ends = summed(ended, KEY, f"max({_MARKER}) AS ended")
     return transactions.join(ends, [*KEY], "left").selectExpr(
         "* EXCEPT (ended)", "coalesce(last_marker, ended) AS last_end"
-    )
-
-
-def ended_entries(snapshots: DataFrame, copies: DataFrame) -> DataFrame:
-    """Entries of the copies' snapshots with nothing open and the epoch of a coordinator: of a marker below each.
-
-    `max_timestamp` (ms) is `TIME_OF_MARKER`.
-    """
-    return (
-        snapshots.where("current_txn_first_offset IS NULL AND coordinator_epoch >= 0")
-        .join(copies.select(*COPY, "topic_id", "is_text"), [*COPY], "inner")
-        .selectExpr("*", f"{TIME_OF_MARKER} AS max_timestamp")
     )
 
 
