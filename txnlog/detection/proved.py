@@ -117,9 +117,15 @@ def _since_coordinator(
     traces = _traces(sums, snapshots, files).join(current, [*PRODUCER], "inner")
     believed = copies.selectExpr(*COPY, "true AS is_believed")
     known_until = f"max(if(is_believed, until, NULL)) OVER (PARTITION BY {', '.join(KEY)})"
+    # A marker without a time was written before those that follow it in its log.
+    next_marker = (
+        f"min(if(is_open, NULL, ended_by)) OVER (PARTITION BY {', '.join(COPY)}, producer_id"
+        " ORDER BY until RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
+    )
     later = (
         traces.join(believed, [*COPY], "left")
         .selectExpr("*", f"{known_until} AS known_until")
+        .selectExpr("* EXCEPT (ended_by)", f"coalesce(ended_by, {next_marker}) AS ended_by")
         .where(
             # What the believed copy has not, neither open nor ended.
             "if(is_open, NOT coalesce(until <= known_until, false),"
