@@ -48,7 +48,7 @@ def with_unproved(
 
     All partitions that it lists count, also those in which nothing is open: they must be in the dump and whole, and
     have all that was written before it began. Before that, data of an earlier transaction may have been on its way.
-    What an earlier dump showed beyond the end of the copy is not in it. And in no partition may there be anything of
+    What another dump showed beyond the end of the copy is not in it. And in no partition may there be anything of
     the producer id of after the coordinator's copy: then that transaction has ended, and another one may be under way.
     """
     current = _under_way(transactions)
@@ -62,7 +62,7 @@ def with_unproved(
         .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies, files))
     )
     if sightings is not None:
-        beyond = listed.join(_seen_beyond(sightings, copies), [*KEY], "left_semi")
+        beyond = _seen_beyond(sightings, copies).join(current, [*PRODUCER], "left_semi")
         unproved = unproved.unionByName(beyond.selectExpr(*KEY))
     found = summed(
         unproved,
@@ -199,14 +199,12 @@ def _wholeness(copies: DataFrame) -> DataFrame:
 
 
 def _seen_beyond(sightings: DataFrame, copies: DataFrame) -> DataFrame:
-    """Where earlier dumps showed something of a producer id beyond the end of a copy that was made later."""
-    ends = copies.selectExpr(*PARTITION, "log_end_offset", "copied_since", "topic_id AS own_topic_id")
-    beyond = (
-        sightings.selectExpr(*KEY, "start_offset", "seen_at", "seen_until", "topic_id")
+    """Where other dumps, older or newer, showed something of a producer id beyond the end of the copy."""
+    ends = copies.selectExpr(*PARTITION, "log_end_offset", "topic_id AS own_topic_id")
+    return (
+        sightings.selectExpr(*KEY, "start_offset", "topic_id")
         .join(ends, [*PARTITION], "inner")
-        .where(
-            "start_offset >= log_end_offset AND coalesce(seen_until, seen_at) < copied_since"
-            " AND NOT coalesce(topic_id <> own_topic_id, false)"
-        )
+        .where("start_offset >= log_end_offset AND NOT coalesce(topic_id <> own_topic_id, false)")
+        .selectExpr(*KEY)
+        .distinct()
     )
-    return beyond.selectExpr(*KEY).distinct()

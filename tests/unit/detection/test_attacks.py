@@ -97,12 +97,14 @@ def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {},
     return attack(21, f"elsewhere: {says}", "data(0)@200", coordinator, want, logs=logs, **more)
 
 
-def outdated(says: str, payments: str, want: str, coordinator: str = UNDER_WAY, other: str = "") -> Case:
+def outdated(
+    says: str, payments: str, want: str, coordinator: str = UNDER_WAY, other: str = "", **more: object
+) -> Case:
     """The coordinator was copied in minute 200, the partitions in minute 1000, one of them perhaps by another broker."""
     both = (1000, 1000.05)
     copied: dict[str, Any] = {"copied": {"1": both, "2": (200, 201), "3": both}, "modified_on": {"2": 200}}
     logs = {COORDINATOR: coordinator, "payments-0@1": payments} | ({"payments-0@3": other} if other else {})
-    return attack(36, f"outdated: {says}", "data(0)@100 abort(1, of=8)@150", None, want, logs=logs, **copied)
+    return attack(36, f"outdated: {says}", "data(0)@100 abort(1, of=8)@150", None, want, logs=logs, **copied, **more)
 
 
 CASES = [
@@ -494,6 +496,8 @@ CASES = [
               " plain(6) plain(7) segment(8) plain(8) epochs(8, 8)", "COVERAGE_GAP UNDETERMINED"),
     elsewhere("an earlier dump showed more than its copy has", "plain(0)@50", "COVERAGE_GAP UNDETERMINED",
               sightings=(("payments", 0, 7, 1, 1, 100, instant("500"), instant("501"), None, "KEEP", "said so", "HIGH", 1, 0, None),)),
+    elsewhere("a newer dump, judged before this one, showed more than its copy has", "plain(0)@50", "COVERAGE_GAP UNDETERMINED",
+              sightings=(("payments", 0, 7, 1, 1, 1100, instant("1500"), instant("1501"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     elsewhere("an earlier dump showed what its copy has", "plain(0)@50 data(1)@100 commit(2)@101", "STUCK_ONGOING FENCE",
               sightings=(("payments", 0, 7, 1, 1, 100, instant("100"), instant("100"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     # 22: __transaction_state itself is not what it was.
@@ -734,6 +738,8 @@ CASES = [
              coordinator=ALONE),
     outdated("another producer wrote while another partition was copied", "plain(0)@90 tail(8)", "STUCK_ONGOING FENCE",
              coordinator=ALONE),
+    outdated("another dump showed something beyond the end of a copy", "plain(0)@90", "COVERAGE_GAP UNDETERMINED", coordinator=ALONE,
+             sightings=(("payments", 0, 7, 1, 1, 1100, instant("1500"), None, None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     attack(37, "the next transaction may be of another producer id", "data(0, epoch=32766)@100",
            "id(app, epoch=32766, version=2) empty@50 ongoing@99[orders-0]", "COVERAGE_GAP UNDETERMINED"),
     attack(37, "data of the producer id that is to be given out next", "plain(0, appended)@90 data(1)@105",
