@@ -295,19 +295,23 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Comple
     return run(sys.executable, "-c", PROGRAM, cwd=folder, PYTHONPATH=ROOT), folder
 
 
+@pytest.mark.processes
 def test_stdout_has_the_results_only(program: tuple[subprocess.CompletedProcess[str], Path]) -> None:
     assert program[0].stdout == "[Row(a=1)] False\n"
 
 
+@pytest.mark.processes
 def test_stderr_has_errors_and_one_line_of_java(program: tuple[subprocess.CompletedProcess[str], Path]) -> None:
     # Spark adds the module by itself, and no option of Java's turns its warning off.
     assert program[0].stderr == "WARNING: Using incubator modules: jdk.incubator.vector\nthe end\n"
 
 
+@pytest.mark.processes
 def test_the_working_directory_stays_clean(program: tuple[subprocess.CompletedProcess[str], Path]) -> None:
     assert list(program[1].iterdir()) == []
 
 
+@pytest.mark.processes
 def test_a_spark_that_does_not_start_is_a_setup_error() -> None:
     code = "from txnlog.spark.session import session, SetupError\n"
     code += "try: session(**{'spark.driver.memory': '1b'})\nexcept SetupError as e: print(e)"
