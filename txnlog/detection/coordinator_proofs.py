@@ -185,8 +185,8 @@ TRANSACTION_IS_WHOLE = Proof(
     " And the coordinator was copied after all that any copy in the dump has of the producer id: its markers, too, by"
     " brokers' clocks and by their epochs; no other dump showed data of it beyond the end of a copy; no COMMIT of it"
     " was written since the transaction began, unless that is being committed; nobody wrote to a partition while that"
-    " was copied who may be its producer; and the id has epochs left, so that its next transaction is of the same"
-    " producer id.",
+    " was copied who may be its producer; and the id has a thousand epochs left, so that what it did since is of the"
+    " same producer id.",
     "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
     "dump all partitions that the transaction lists, after it began, and __transaction_state after them",
     Cause.COVERAGE_GAP,

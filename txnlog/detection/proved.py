@@ -19,6 +19,10 @@ from txnlog.format.coordinator import LAST_EPOCH
 from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
 
+# By how much the epoch of an id may have grown since its coordinator was copied, and no data tells of it: each start of
+# its client and each fencing adds one, with or without a transaction.
+UNSEEN_EPOCHS = 1000
+
 
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
     """Add the conditions and the proofs: a column each, of which a proof is null where it is not proved.
@@ -57,7 +61,10 @@ def with_unproved(
         listed.join(_wholeness(copies), [*PARTITION], "left")
         .join(transactions.selectExpr(*KEY, "is_own_data"), [*KEY], "left")
         # After the last epoch an id goes on with another producer id, whose data nothing ties to it.
-        .where(f"known_epoch >= {LAST_EPOCH} OR NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)")
+        .where(
+            f"known_epoch > {LAST_EPOCH - UNSEEN_EPOCHS}"
+            " OR NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)"
+        )
         .selectExpr(*KEY)
         .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies, files))
     )

@@ -742,6 +742,13 @@ CASES = [
              sightings=(("payments", 0, 7, 1, 1, 1100, instant("1500"), None, None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     attack(37, "the next transaction may be of another producer id", "data(0, epoch=32766)@100",
            "id(app, epoch=32766, version=2) empty@50 ongoing@99[orders-0]", "COVERAGE_GAP UNDETERMINED"),
+    # Found by the simulation: a fencing takes the last epoch, and the next start of the client another producer id.
+    attack(37, "and the one before it, after an abort", "data(0, epoch=32765)@100",
+           "id(app, epoch=32765) empty@50 ongoing@99[orders-0]", "COVERAGE_GAP UNDETERMINED"),
+    attack(37, "after many aborts", "data(0, epoch=31767)@100", "id(app, epoch=31767) empty@50 ongoing@99[orders-0]",
+           "COVERAGE_GAP UNDETERMINED"),
+    attack(37, "after more than there may have been", "data(0, epoch=31766)@100",
+           "id(app, epoch=31766) empty@50 ongoing@99[orders-0]", "STUCK_ONGOING FENCE"),
     attack(37, "data of the producer id that is to be given out next", "plain(0, appended)@90 data(1)@105",
            "id(app, of=6, epoch=32766, version=2) empty@50 ongoing@60[payments-0] prepare_commit(epoch=32767, next=7)@100",
            "SKEW UNDETERMINED", logs={"payments-0@1": "data(0, of=6, epoch=32766)@61 commit(1, of=6, epoch=32767)@100"}),
