@@ -5,6 +5,10 @@ from __future__ import annotations
 from txnlog.detection.causes import Cause
 from txnlog.detection.proof import Proof
 
+# By how much the epoch of an id may have grown since its coordinator was copied, and no data tells of it: each start of
+# its client and each fencing adds one, with or without a transaction.
+UNSEEN_EPOCHS = 1000
+
 ONE_OWNER = Proof(
     "has_one_owner",
     "NOT is_ambiguous_id",
@@ -185,8 +189,8 @@ TRANSACTION_IS_WHOLE = Proof(
     " And the coordinator was copied after all that any copy in the dump has of the producer id: its markers, too, by"
     " brokers' clocks and by their epochs; no other dump showed data of it beyond the end of a copy; no COMMIT of it"
     " was written since the transaction began, unless that is being committed; nobody wrote to a partition while that"
-    " was copied who may be its producer; and the id has a thousand epochs left, so that what it did since is of the"
-    " same producer id.",
+    f" was copied who may be its producer; and the id has {UNSEEN_EPOCHS} epochs left, so that what it did since is of"
+    " the same producer id.",
     "`TransactionMarkerChannelManager.addTxnMarkersToSend`",
     "dump all partitions that the transaction lists, after it began, and __transaction_state after them",
     Cause.COVERAGE_GAP,

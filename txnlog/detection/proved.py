@@ -10,7 +10,7 @@ from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import conditions, with_parameters
 from txnlog.detection.coordinator_evidence import PRODUCER
-from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE
+from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE, UNSEEN_EPOCHS
 from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.replay import KEY, TIME_OF_MARKER
@@ -18,10 +18,6 @@ from txnlog.detection.rules import OF_OWN_DATA
 from txnlog.format.coordinator import LAST_EPOCH
 from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
-
-# By how much the epoch of an id may have grown since its coordinator was copied, and no data tells of it: each start of
-# its client and each fencing adds one, with or without a transaction.
-UNSEEN_EPOCHS = 1000
 
 
 def with_proofs(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:
@@ -69,8 +65,7 @@ def with_unproved(
         .unionByName(_since_coordinator(transactions, current, sums, snapshots, copies, files))
     )
     if sightings is not None:
-        beyond = _seen_beyond(sightings, copies).join(current, [*PRODUCER], "left_semi")
-        unproved = unproved.unionByName(beyond.selectExpr(*KEY))
+        unproved = unproved.unionByName(_seen_beyond(sightings.join(current, [*PRODUCER], "left_semi"), copies))
     found = summed(
         unproved,
         ("cluster", "producer_id"),
@@ -213,5 +208,4 @@ def _seen_beyond(sightings: DataFrame, copies: DataFrame) -> DataFrame:
         .join(ends, [*PARTITION], "inner")
         .where("start_offset >= log_end_offset AND NOT coalesce(topic_id <> own_topic_id, false)")
         .selectExpr(*KEY)
-        .distinct()
     )
