@@ -88,18 +88,12 @@ CONDITIONS: dict[str, str] = {
     " OR last_end.max_timestamp >= listing.prepared.timestamp - clock_skew_ms)))",
     # The cleaner takes a marker when all data that it ended is superseded (`LogCleaner.shouldDiscardBatch`).
     "marker_may_be_cleaned": "gap_to > coalesce(last_end.base_offset, -1) AND gap_to <= start_offset",
-    "marker_is_gone": "((last_end IS NULL AND log_start_offset > 0) OR marker_may_be_cleaned)"
-    " AND NOT coalesce(coalesce(committed.timestamp, listing.prepared.timestamp) > appended_by + clock_skew_ms, false)",
     "ended_before_copy": "listing.prepared.ended_timestamp + clock_skew_ms < copy_from",
     "abort_is_missing": "listing.prepared.state = 'PrepareAbort' AND NOT marker_came",
     # Where one marker is lost, those of later transactions often are, too: the data may be of an earlier one that was
     # committed, whatever became of the last.
     "precedes_commit": "bounded_by + clock_skew_ms < committed.start_timestamp"
     f" OR producer_epoch < committed.epoch - {NO_LATER.format('committed')}",
-    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone AND NOT precedes_commit"
-    " AND committed.ended_timestamp + clock_skew_ms < copy_from"
-    " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
-    " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
     # Else it may be of a topic that was made anew since, in which a producer that was fenced long ago can write again,
     # or a late write whose marker was removed with the log's start or by the cleaner.
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
@@ -136,6 +130,15 @@ CONDITIONS: dict[str, str] = {
         "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
+    # A record that is gone may say that the producer id was given out after what its producer dates the data at.
+    "surely_appended_by": "if(last_timestamp + clock_skew_ms >= given_out_by"
+    f" OR ({HISTORY_IS_WHOLE.holds}), appended_by, bounded_by)",
+    "marker_is_gone": "((last_end IS NULL AND log_start_offset > 0) OR marker_may_be_cleaned)"
+    " AND NOT coalesce(committed.timestamp > surely_appended_by + clock_skew_ms, false)",
+    "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone AND NOT precedes_commit"
+    " AND committed.ended_timestamp + clock_skew_ms < copy_from"
+    " AND (last_end IS NULL OR last_end.producer_epoch < committed.epoch"
+    " OR last_end.max_timestamp < committed.timestamp - clock_skew_ms)",
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"
@@ -145,7 +148,7 @@ CONDITIONS: dict[str, str] = {
     " AND coalesce(last_end.producer_epoch <= producer_epoch, last_end IS NULL)"
     " AND NOT coalesce(started_after > witness.max_timestamp, false)"
     " AND (last_end IS NOT NULL OR log_start_offset = 0"
-    " OR witness.max_timestamp > appended_by + clock_skew_ms)",
+    " OR witness.max_timestamp > surely_appended_by + clock_skew_ms)",
     "is_expired": "is_known AND current.is_tombstone",
     "epoch_allowance": "if(coalesce(current.client_transaction_version, 0) >= 2, 2, 1)",
     "is_zombie": "is_known AND (NOT (current.producer_id = producer_id) OR current.producer_epoch >"
@@ -156,7 +159,7 @@ CONDITIONS: dict[str, str] = {
 }
 
 # Names that hold a number, not a truth value.
-_NUMBERS = frozenset({"epoch_allowance", "decided_at"})
+_NUMBERS = frozenset({"epoch_allowance", "decided_at", "surely_appended_by"})
 
 
 def with_parameters(transactions: DataFrame, thresholds: Thresholds) -> DataFrame:

@@ -24,8 +24,8 @@ def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame)
     """Add the owners of the producer id: `transactional_ids`, their number `owners`, and `transactional_id`.
 
     Ids that are only in `elsewhere` (records of other copies) count, too.
-    `born_at` (ms) is when the coordinator gave the producer id out; null where no record says so. `named_since` has the
-    earliest record of each of its coordinator partitions that names it.
+    `born_at` (ms) is when the coordinator gave the producer id out; null where no record says so. `given_out_by` (ms):
+    it had been by then. `named_since` has the earliest record of each of its coordinator partitions that names it.
     """
     owners = summed(
         producer_ids(states.unionByName(elsewhere.drop("reaches"))).join(transactions, [*PRODUCER], "left_semi"),
@@ -35,6 +35,7 @@ def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame)
         "size(collect_set(transactional_id)) AS owners",
         "min(coordinator_partition) AS coordinator_partition",
         "min(born_at) AS born_at",
+        "min(given_out_by) AS given_out_by",
         "collect_list(struct(coordinator_partition, known_since)) AS named_since",
     )
     return transactions.join(owners, [*PRODUCER], "left")

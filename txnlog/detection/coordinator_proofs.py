@@ -164,6 +164,19 @@ HISTORY_IS_WHOLE = Proof(
     " coalesce(concat(', perhaps as the transaction that its coordinator committed at ', iso_current_update), ''), ''),"
     " '. txnlog archive keeps such records from now on, and min.compaction.lag.ms delays their compaction')",
 )
+IS_DATED_AFTER_ID = Proof(
+    "is_dated_after_its_producer_id",
+    "shown_as_of - surely_appended_by > late_after_ms",
+    "That it is late does not rest on a producer's time that a record which is gone may have contradicted: brokers'"
+    " times alone say it, or no record from before the data is missing, or its producer id had been given out by then,"
+    " as what is left of its records says.",
+    "a producer id is handed out before it writes (`TransactionCoordinator.handleInitProducerId`)",
+    "list the folder on the broker before the copy (listing.tsv), dump again later, or keep what coordinators say"
+    " (txnlog archive)",
+    Cause.SKEW,
+    "'its producer dates it before the first record that is left of its producer id, and no later broker timestamp in"
+    " the log bounds its age: dump it again'",
+)
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",
     "is_last_record AND NOT is_gone_on",

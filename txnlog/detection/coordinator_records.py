@@ -43,7 +43,7 @@ def producer_ids(states: DataFrame) -> DataFrame:
 
     An id changes its producer id when the epochs are used up, so the ones before and after count as well.
     `known_since` (ms) is the earliest record that names it, `born_at` the first one that is of it, if that gave it out
-    (`IS_BIRTH`).
+    (`IS_BIRTH`). `given_out_by` (ms): by then it had been given out.
     """
     named = (
         states.where("transactional_id IS NOT NULL AND producer_id IS NOT NULL AND problem IS NULL")
@@ -52,6 +52,7 @@ def producer_ids(states: DataFrame) -> DataFrame:
             "transactional_id",
             "producer_id AS own_id",
             "last_update_timestamp",
+            "start_timestamp",
             "offset",
             f"if({IS_BIRTH}, last_update_timestamp, NULL) AS born_at",
             "explode(array_distinct(array(producer_id, previous_producer_id, next_producer_id))) AS producer_id",
@@ -62,5 +63,8 @@ def producer_ids(states: DataFrame) -> DataFrame:
         named,
         ("cluster", "producer_id", "transactional_id", "coordinator_partition"),
         "min(last_update_timestamp) AS known_since",
+        # A Prepare* record names the next producer id, which the transaction that it ends did not have yet.
+        "min(if(producer_id = own_id, least(start_timestamp, last_update_timestamp), last_update_timestamp))"
+        " AS given_out_by",
         "min_by(born_at, offset) FILTER (WHERE producer_id = own_id) AS born_at",
     )

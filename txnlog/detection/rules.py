@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from txnlog.detection.causes import Action, Cause
-from txnlog.detection.coordinator_proofs import NOT_ENDED_SINCE, NOT_OWNED, STATE_IS_CURRENT, TRANSACTION_IS_WHOLE
+from txnlog.detection.coordinator_proofs import (
+    IS_DATED_AFTER_ID,
+    NOT_ENDED_SINCE,
+    NOT_OWNED,
+    STATE_IS_CURRENT,
+    TRANSACTION_IS_WHOLE,
+)
 from txnlog.detection.log_proofs import AS_OF_IS_PLAUSIBLE, IS_LATE, MARKER_IS_PRINTED, START_IS_IN_COPY
 from txnlog.detection.proof import Proof
 from txnlog.detection.proofs import OF_AGE, OF_HISTORY, OF_LOG
@@ -43,7 +49,7 @@ OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_I
 # What must hold for any open data before a transaction that lists its partition may be ended.
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 
-_OF_COMMIT = (*OF_LOG, IS_LATE)
+_OF_COMMIT = (*OF_LOG, IS_LATE, IS_DATED_AFTER_ID)
 _COMMIT_IS_PROVED = " AND ".join(proof.name for proof in _OF_COMMIT)
 _MISSING = (
     "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"

@@ -37,6 +37,7 @@ TORN_APART: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (990, 990.05
 CUT_AT_101 = "id(app) complete_commit@101:02 listed@999 segment(9) id(shop, of=99) empty@105 cleaned_to(9) listed@999"
 # After an abort that is complete at minute 105 its producer commits another transaction.
 ONCE_MORE = "ongoing@105:01[payments-0] prepare_commit@105:02 complete@105:02 cleaned_to(9)"
+LEFT_FROM_110 = "skip(9) prepare_commit(began=110)@111[orders-0] complete(began=110)@111 cleaned_to(9)"
 COMPACTED = "skip(50) id(app, version=2) empty(epoch=9)@500 cleaned_to(50)"
 TWO = "skip(50) id(shop, of=99) empty@400"
 # A transaction whose first half a late request to commit the one before it has committed; the second half is at 4.
@@ -281,7 +282,7 @@ CASES = [
            "COVERAGE_GAP UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
                                                    " ongoing@80[payments-0] prepare_abort@90 complete@90"}),
     # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
-    attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
+    attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100 abort(1, of=8)@101", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
                                             " commit(3, epoch=5)@103"}),
     attack(18, "its epoch was committed in another partition, and all records are there", "data(0, epoch=3)@100",
@@ -775,6 +776,17 @@ CASES = [
            "empty@50 ongoing@99[orders-0] id(shop, of=99) empty(coordinator=1)@700 empty(coordinator=1)@701",
            "HISTORY_COMPACTED UNDETERMINED",
            logs={COORDINATOR: "text empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"}),
+    # 38: a record that is gone may say that the producer id is younger than its producer's time.
+    attack(38, "its transaction is the first that is left", "data(0)@105", LEFT_FROM_110, "SKEW UNDETERMINED"),
+    attack(38, "it is dated as early as a broker's clock may differ", "data(0)@109:55", LEFT_FROM_110,
+           "MARKER_LOST_COMMIT KEEP"),
+    attack(38, "a broker dates it", "data(0)@105 abort(1, of=8)@111:30", LEFT_FROM_110, "MARKER_LOST_COMMIT KEEP"),
+    attack(38, "a broker dates it, and its COMMIT may be gone with the log's start",
+           "segment(5) data(5)@105 abort(6, of=8)@111:30 log_start(5)", LEFT_FROM_110, "SKEW UNDETERMINED"),
+    attack(38, "no record is gone", "data(0)@105", "empty@50 ongoing@110[orders-0] prepare_commit@111 complete@111",
+           "MARKER_LOST_COMMIT KEEP"),
+    attack(38, "its epoch was committed elsewhere, and its first record is of later", "data(0, epoch=3)@100", COMPACTED,
+           "SKEW UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
 ]  # fmt: skip
 
 

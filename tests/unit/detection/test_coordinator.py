@@ -184,6 +184,18 @@ KNOWN = [
         "id(shop, of=8) empty@10 skip(9) id(app) empty(epoch=1)@60",
         want={"known_since": None},
     ),
+    Case(
+        "44: by when it had been given out: the start of the first transaction that is left",
+        "data(0)@100",
+        "skip(9) prepare_commit(began=90)@120[orders-0] ongoing@130[orders-0]",
+        want={"known_since": None, "given_out_by": instant("90")},
+    ),
+    Case(
+        "44: the start of a transaction of the producer id before it says nothing",
+        "data(0)@100",
+        "id(app, of=5) skip(9) prepare_commit(began=90, next=7)@120[payments-0]",
+        want={"given_out_by": instant("120")},
+    ),
 ]  # fmt: skip
 
 
