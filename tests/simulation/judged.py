@@ -198,14 +198,22 @@ def _names_archive(row: dict[str, Any]) -> bool:
 
 
 def story(spark: SparkSession, seed: int, archives: int) -> str:
-    """The logs of one cluster in words, with the truth and the verdicts."""
+    """The logs of one cluster in words, with the truth and the verdicts.
+
+    With archives, it is told once more as if nothing had ever been compacted.
+    """
+    compacted, never = (dumps_of(seed, archives, compacts=compacts) for compacts in (True, False))
+    rows: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory(prefix="txnlog-simulation-") as folder:
         tables = Tables(spark, _new_store(spark, folder) if archives else None)
-        return "\n".join(_told(tables, dumps_of(seed, archives)))
+        lines = [*_told(tables, compacted, rows)]
+        if archives:
+            lines += _told(tables, never, rows)
+            lines += (f"wrong: {wrong}" for wrong in stronger(compacted.in_order(), never.in_order(), rows))
+    return "\n".join(lines)
 
 
-def _told(tables: Tables, series: Series) -> Iterator[str]:
-    rows: dict[str, list[dict[str, Any]]] = {}
+def _told(tables: Tables, series: Series, rows: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     for number, archived in enumerate(series.archived):
         for case in archived:
             tables.archive([case])
