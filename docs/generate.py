@@ -44,7 +44,7 @@ older one that is judged later only adds what no other has shown. What one dump 
 dumps, even if they were judged first, and withdraws their abort candidates. Three things do depend on the order:
 
 - Each verdict rests on what the tables had when its dump was judged: the archive of coordinators' records, and the
-  sightings that bound ages. Judge a dump again where an older one has been added since.
+  sightings, which bound ages and show that a producer id has gone on. Judge a dump again when another one was added.
 - A record in `coordinator_records` is from the first judged dump that shows it: `as_of`, `file` and `position` say
   which. The `as_of` of `transactions` and `known_since` of `transactional_ids` follow it. To look for another one would
   cost a comparison with the whole archive in each run.

@@ -19,7 +19,7 @@ BY_ARCHIVE = (13, 21, 38)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
     "ABORT marker lost": 22,
-    "COMMIT marker lost": 36,
+    "COMMIT marker lost": 35,
     "never to be ended": 9,
     "stuck in coordinator": 19,
 }

@@ -126,6 +126,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
 
     `seen_until` (ms): the end of the first copy that showed it with the same batches; null where its first one is gone,
     or where nothing says when that copy ended.
+    `seen_longer`: another dump showed it with more batches; some of them may have been compacted away since.
     `kept_by` and `kept_with`: reason and confidence of the latest dump that proved it committed (KEEP), of the same
     topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
     Of other batches, and of what is left without the first, it says nothing certain: `kept_with` is MEDIUM then.
@@ -134,6 +135,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         return transactions.selectExpr(
             "*",
             "CAST(NULL AS bigint) AS seen_until",
+            "CAST(NULL AS boolean) AS seen_longer",
             "CAST(NULL AS string) AS kept_by",
             "CAST(NULL AS string) AS kept_with",
         )
@@ -154,6 +156,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         shown.join(now, [*KEY, "start_offset"], "inner").where(f"NOT coalesce({is_another}, false)"),
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
+        "bool_or(seen_batches > batches) AS seen_longer",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
         f"max_by(if({has_same_batches('seen_')}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )

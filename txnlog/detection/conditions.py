@@ -130,9 +130,10 @@ CONDITIONS: dict[str, str] = {
         "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
-    # A record that is gone may say that the producer id was given out after what its producer dates the data at.
-    "surely_appended_by": "if(last_timestamp + clock_skew_ms >= given_out_by"
-    f" OR ({HISTORY_IS_WHOLE.holds}), appended_by, bounded_by)",
+    "history_reaches_back": HISTORY_IS_WHOLE.holds,
+    # A record that compaction removed may say that the producer id was given out after its producer dates the data.
+    "surely_appended_by": "if(history_reaches_back OR last_timestamp + clock_skew_ms >= given_out_by, appended_by,"
+    " bounded_by)",
     "marker_is_gone": "((last_end IS NULL AND log_start_offset > 0) OR marker_may_be_cleaned)"
     " AND NOT coalesce(committed.timestamp > surely_appended_by + clock_skew_ms, false)",
     "commit_is_missing": "committed IS NOT NULL AND NOT commit_came AND NOT marker_is_gone AND NOT precedes_commit"
@@ -142,7 +143,7 @@ CONDITIONS: dict[str, str] = {
     # Where all records of the id are there and no commit of that epoch or later lists the partition, what was committed
     # elsewhere is not this data.
     "is_witnessed": "witness IS NOT NULL AND NOT (is_known AND NOT lists_partition"
-    f" AND NOT coalesce(committed.epoch > producer_epoch, false) AND coalesce(({HISTORY_IS_WHOLE.holds}), false))",
+    " AND NOT coalesce(committed.epoch > producer_epoch, false) AND history_reaches_back)",
     # Its epoch was committed elsewhere, and it was not written after that, nor after an end of its own here.
     "commit_is_witnessed": "is_witnessed AND first_producer_epoch = producer_epoch"
     " AND coalesce(last_end.producer_epoch <= producer_epoch, last_end IS NULL)"

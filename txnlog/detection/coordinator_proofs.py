@@ -6,7 +6,8 @@ from txnlog.detection.causes import Cause
 from txnlog.detection.proof import Proof
 
 # By how much the epoch of an id may have grown since its coordinator was copied, and no data tells of it: each start of
-# its client and each fencing adds one, with or without a transaction.
+# its client and each fencing adds one, with or without a transaction. With version 2 each transaction does, too; but
+# those leave their markers, if the dump has their partitions.
 UNSEEN_EPOCHS = 1000
 
 ONE_OWNER = Proof(
@@ -164,18 +165,18 @@ HISTORY_IS_WHOLE = Proof(
     " coalesce(concat(', perhaps as the transaction that its coordinator committed at ', iso_current_update), ''), ''),"
     " '. txnlog archive keeps such records from now on, and min.compaction.lag.ms delays their compaction')",
 )
-IS_DATED_AFTER_ID = Proof(
-    "is_dated_after_its_producer_id",
+IS_SURELY_LATE = Proof(
+    "is_surely_late",
     "shown_as_of - surely_appended_by > late_after_ms",
-    "That it is late does not rest on a producer's time that a record which is gone may have contradicted: brokers'"
-    " times alone say it, or no record from before the data is missing, or its producer id had been given out by then,"
-    " as what is left of its records says.",
-    "a producer id is handed out before it writes (`TransactionCoordinator.handleInitProducerId`)",
-    "list the folder on the broker before the copy (listing.tsv), dump again later, or keep what coordinators say"
-    " (txnlog archive)",
+    "That it is late does not rest on a producer's time that a record which compaction removed may contradict: brokers'"
+    " times alone show it, or no record from before the data is missing, or the remaining records show that the id had"
+    " been given out by the time that its producer states.",
+    "a producer id is given out before it writes (`TransactionCoordinator.handleInitProducerId`,"
+    " `TransactionMetadata.prepareComplete`)",
+    "list the folder on the broker before the copy (listing.tsv), or dump again later",
     Cause.SKEW,
-    "'its producer dates it before the first record that is left of its producer id, and no later broker timestamp in"
-    " the log bounds its age: dump it again'",
+    "'only its producer says that it is late, and a record of its producer id that compaction removed may contradict"
+    " that: dump it again'",
 )
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",

@@ -52,7 +52,9 @@ def producer_ids(states: DataFrame) -> DataFrame:
             "transactional_id",
             "producer_id AS own_id",
             "last_update_timestamp",
-            "start_timestamp",
+            # A Complete* record of version 2 may be the first one of a new producer id. It has the start of the
+            # transaction before it (`TransactionMetadata.prepareComplete`).
+            "if(state IN ('CompleteCommit', 'CompleteAbort'), NULL, start_timestamp) AS began",
             "offset",
             f"if({IS_BIRTH}, last_update_timestamp, NULL) AS born_at",
             "explode(array_distinct(array(producer_id, previous_producer_id, next_producer_id))) AS producer_id",
@@ -64,7 +66,6 @@ def producer_ids(states: DataFrame) -> DataFrame:
         ("cluster", "producer_id", "transactional_id", "coordinator_partition"),
         "min(last_update_timestamp) AS known_since",
         # A Prepare* record names the next producer id, which the transaction that it ends did not have yet.
-        "min(if(producer_id = own_id, least(start_timestamp, last_update_timestamp), last_update_timestamp))"
-        " AS given_out_by",
+        "min(if(producer_id = own_id, least(began, last_update_timestamp), last_update_timestamp)) AS given_out_by",
         "min_by(born_at, offset) FILTER (WHERE producer_id = own_id) AS born_at",
     )

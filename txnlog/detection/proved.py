@@ -56,7 +56,7 @@ def with_unproved(
     unproved = (
         listed.join(_wholeness(copies), [*PARTITION], "left")
         .join(transactions.selectExpr(*KEY, "is_own_data"), [*KEY], "left")
-        # After the last epoch an id goes on with another producer id, whose data nothing ties to it.
+        # After the last epoch an id goes on with another producer id, whose data nothing ties to it: `UNSEEN_EPOCHS`.
         .where(
             f"known_epoch > {LAST_EPOCH - UNSEEN_EPOCHS}"
             " OR NOT coalesce(is_own_data, copy_is_whole AND seen_at > began, false)"
@@ -113,8 +113,9 @@ def _since_coordinator(
     Of every copy, whichever is believed: a leader that died may have what no other broker has. What is open must be
     seen by the coordinator. A last marker must be of an epoch that it knows, and be older than its copy by the clock of
     the partition's broker: of a transaction in Prepare* there are some, and an administrator may have aborted. No
-    coordinator has a transaction open that began before its producer id's COMMIT, but one that has lost records. Who
-    writes while a log is copied is alive.
+    coordinator has a transaction open that began before its producer id's COMMIT, but one that has lost records; and
+    what may be a COMMIT counts as one. Who writes while a log is copied is alive, and whose transaction another dump
+    showed longer, too.
     """
     traces = _traces(sums, snapshots, files).join(current, [*PRODUCER], "inner")
     believed = copies.selectExpr(*COPY, "true AS is_believed")
@@ -132,10 +133,12 @@ def _since_coordinator(
             # What the believed copy has not, neither open nor ended.
             "if(is_open, NOT coalesce(until <= known_until, false),"
             " NOT coalesce(producer_epoch <= known_epoch AND ended_by < seen_to, false)"
-            " OR coalesce(marker_type = 'COMMIT' AND NOT is_committing AND ended_by > began + clock_skew_ms, false))"
+            " OR coalesce(marker_type <> 'ABORT', true) AND NOT is_committing AND ended_by > began + clock_skew_ms)"
         )
     )
-    opened = transactions.where("NOT is_seen_by_coordinator").join(current, [*PRODUCER], "left_semi")
+    opened = transactions.where("NOT is_seen_by_coordinator OR coalesce(seen_longer, false)").join(
+        current, [*PRODUCER], "left_semi"
+    )
     written = (
         files.where("kind = 'segment' AND tail_producer_id IS NOT NULL")
         .join(current, ["cluster"], "inner")
@@ -148,7 +151,8 @@ def _traces(sums: DataFrame, snapshots: DataFrame, files: DataFrame) -> DataFram
     """What each file and snapshot of any copy has last of a producer id: a marker, or what `is_open`, `until` where.
 
     `ended_by` (ms): by when a broker had written the marker. A snapshot may have the time of the data in its place:
-    then the brokers' times in the segments after it count.
+    then the brokers' times in the segments after it count. `marker_type`: null in a snapshot, which
+    does not say it.
     """
     logs = summed(
         files.where("topic IS NOT NULL"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from txnlog.detection.causes import Action, Cause
 from txnlog.detection.coordinator_proofs import (
-    IS_DATED_AFTER_ID,
+    IS_SURELY_LATE,
     NOT_ENDED_SINCE,
     NOT_OWNED,
     STATE_IS_CURRENT,
@@ -49,8 +49,8 @@ OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_I
 # What must hold for any open data before a transaction that lists its partition may be ended.
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 
-_OF_COMMIT = (*OF_LOG, IS_LATE, IS_DATED_AFTER_ID)
-_COMMIT_IS_PROVED = " AND ".join(proof.name for proof in _OF_COMMIT)
+_OF_COMMIT = (*OF_LOG, IS_LATE, IS_SURELY_LATE)
+_COMMIT_IS_PROVED = " AND ".join(f"coalesce({proof.name}, false)" for proof in _OF_COMMIT)
 _MISSING = (
     "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"
     " application was told that the data is committed, never abort it')"

@@ -721,8 +721,16 @@ CASES = [
     # 37: the same, where only a copy that is not believed shows it, a batch that is cut, or a time that is not a broker's.
     outdated("only a snapshot knows that it ended, and has the time of an event", f"{IN_SNAPSHOT} plain(2)@400",
              "COVERAGE_GAP UNDETERMINED"),
-    outdated("the same, but a broker wrote something later in time", f"{IN_SNAPSHOT} plain(2, appended)@150",
+    outdated("the same, but a broker wrote something later in time", f"{IN_SNAPSHOT} plain(2, appended)@98",
              "STUCK_ONGOING FENCE"),
+    outdated("the same, and it may have been committed since the transaction began", f"{IN_SNAPSHOT} plain(2, appended)@150",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("the same, and the next marker in the log is of after that", "segment(2) epochs(2, 2) plain(2)@130"
+             " snapshot(3, ended)@50 data(3)@140 abort(4)@150", "COVERAGE_GAP UNDETERMINED"),
+    outdated("it was ended there, and only a snapshot of after that is read", "data(0)@100 abort(1)@150 snapshot(2, ended)@150",
+             "COVERAGE_GAP UNDETERMINED"),
+    outdated("another dump showed it longer", "data(0)@100", "COVERAGE_GAP UNDETERMINED", sightings=(
+        ("payments", 0, 7, 0, 2, 200, instant("1500"), instant("1500"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     outdated("the same, but a broker wrote something later, after the coordinator was copied",
              f"{IN_SNAPSHOT} plain(2, appended)@250", "COVERAGE_GAP UNDETERMINED"),
     outdated("the same, but a marker follows it in the log", "data(0)@40 abort(1)@50 snapshot(2, ended)@50 data(2)@60 abort(3)@70",
@@ -776,6 +784,11 @@ CASES = [
            "empty@50 ongoing@99[orders-0] id(shop, of=99) empty(coordinator=1)@700 empty(coordinator=1)@701",
            "HISTORY_COMPACTED UNDETERMINED",
            logs={COORDINATOR: "text empty@50 ongoing@99[orders-0] prepare_commit@101 complete@101"}),
+    attack(37, "it is still open, and a snapshot remembers what may be its COMMIT", "abort(0, of=8)@100 data(1)@100",
+           LOST_DECISION, "COVERAGE_GAP UNDETERMINED",
+           logs={"payments-0@1": "segment(2) epochs(2, 2) topic(a) snapshot(2, ended)@102 plain(2)@110"}),
+    attack(37, "it is still open, and what may be its COMMIT is not printed", "abort(0, of=8)@100 data(1)@100",
+           LOST_DECISION, "COVERAGE_GAP UNDETERMINED", logs={"payments-0@1": "text data(0)@100 unprinted(1)@102"}),
     # 38: a record that is gone may say that the producer id is younger than its producer's time.
     attack(38, "its transaction is the first that is left", "data(0)@105", LEFT_FROM_110, "SKEW UNDETERMINED"),
     attack(38, "it is dated as early as a broker's clock may differ", "data(0)@109:55", LEFT_FROM_110,
@@ -785,6 +798,12 @@ CASES = [
            "segment(5) data(5)@105 abort(6, of=8)@111:30 log_start(5)", LEFT_FROM_110, "SKEW UNDETERMINED"),
     attack(38, "no record is gone", "data(0)@105", "empty@50 ongoing@110[orders-0] prepare_commit@111 complete@111",
            "MARKER_LOST_COMMIT KEEP"),
+    attack(38, "its first record ends the transaction of the producer id before it", "data(0)@65",
+           "skip(9) id(app, version=2) complete_commit(began=60, previous=6)@100 ongoing@110[orders-0]"
+           " prepare_commit(epoch=1)@111 complete(epoch=1)@111 cleaned_to(10)", "SKEW UNDETERMINED"),
+    attack(38, "it is the last id of a two-phase commit", "data(0)@105", "skip(9) id(app, timeout=none)"
+           " prepare_commit(began=110)@111[orders-0] complete(began=110)@111 ongoing@112[orders-0] cleaned_to(9)",
+           "TWO_PHASE_COMMIT WAIT"),
     attack(38, "its epoch was committed elsewhere, and its first record is of later", "data(0, epoch=3)@100", COMPACTED,
            "SKEW UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
 ]  # fmt: skip

@@ -196,6 +196,12 @@ KNOWN = [
         "id(app, of=5) skip(9) prepare_commit(began=90, next=7)@120[payments-0]",
         want={"given_out_by": instant("120")},
     ),
+    Case(
+        "44: nor does it where the first record of the producer id ends that transaction",
+        "data(0)@100",
+        "skip(9) id(app, version=2) complete_commit(began=60, previous=6)@90",
+        want={"given_out_by": instant("90")},
+    ),
 ]  # fmt: skip
 
 
