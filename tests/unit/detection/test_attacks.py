@@ -729,7 +729,8 @@ CASES = [
              " snapshot(3, ended)@50 data(3)@140 abort(4)@150", "COVERAGE_GAP UNDETERMINED"),
     outdated("it was ended there, and only a snapshot of after that is read", "data(0)@100 abort(1)@150 snapshot(2, ended)@150",
              "COVERAGE_GAP UNDETERMINED"),
-    outdated("another dump showed it longer", "data(0)@100", "COVERAGE_GAP UNDETERMINED", sightings=(
+    outdated("it is open there, too", "data(0)@100 abort(1, of=8)@150", "STUCK_ONGOING FENCE"),
+    outdated("another dump showed it longer", "data(0)@100 abort(1, of=8)@150", "COVERAGE_GAP UNDETERMINED", sightings=(
         ("payments", 0, 7, 0, 2, 200, instant("1500"), instant("1500"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
     outdated("the same, but a broker wrote something later, after the coordinator was copied",
              f"{IN_SNAPSHOT} plain(2, appended)@250", "COVERAGE_GAP UNDETERMINED"),
