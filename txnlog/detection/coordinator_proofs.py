@@ -178,6 +178,17 @@ IS_SURELY_LATE = Proof(
     "'only its producer says that it is late, and a record of its producer id that compaction removed may contradict"
     " that: dump it again'",
 )
+HAS_ENDED_LONG_AGO = Proof(
+    "has_ended_long_ago",
+    "shown_as_of - witness.max_timestamp > late_after_ms",
+    "The COMMIT marker in another partition, which ended the epoch of the data, was written longer ago than"
+    " transaction.max.timeout.ms plus the padding, by its broker's clock.",
+    "KIP-890: each transaction has an epoch of its own",
+    "dump again later",
+    Cause.SKEW,
+    "concat('its epoch was committed in another partition at ', iso_witness, ', not long before the copy: dump it again"
+    " later')",
+)
 STATE_IS_CURRENT = Proof(
     "no_later_record_is_missing",
     "is_last_record AND NOT is_gone_on",

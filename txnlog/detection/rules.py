@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from txnlog.detection.causes import Action, Cause
 from txnlog.detection.coordinator_proofs import (
+    HAS_ENDED_LONG_AGO,
     IS_SURELY_LATE,
     NOT_ENDED_SINCE,
     NOT_OWNED,
@@ -50,7 +51,16 @@ OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_I
 OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
 
 _OF_COMMIT = (*OF_LOG, IS_LATE, IS_SURELY_LATE)
-_COMMIT_IS_PROVED = " AND ".join(f"coalesce({proof.name}, false)" for proof in _OF_COMMIT)
+# Whoever writes at an epoch that was ended elsewhere comes too late, whatever the data's own age.
+_OF_WITNESS = (*OF_LOG, HAS_ENDED_LONG_AGO)
+
+
+def _all_hold(proofs: tuple[Proof, ...]) -> str:
+    return " AND ".join(f"coalesce({proof.name}, false)" for proof in proofs)
+
+
+_MISSING_IS_PROVED = f"(commit_is_missing AND {_all_hold(_OF_COMMIT)})"
+_WITNESS_IS_PROVED = f"(commit_is_witnessed AND {_all_hold(_OF_WITNESS)})"
 _MISSING = (
     "concat('COMMITTED at ', iso_committed, ', but the COMMIT marker never reached this partition: the"
     " application was told that the data is committed, never abort it')"
@@ -67,14 +77,13 @@ RULES: tuple[Rule, ...] = (
         "Another dump proved that it was committed. That stays until the transaction is no longer open.",
         (),
         # What this dump proves by itself does not depend on which dump was judged first.
-        f"CASE WHEN commit_is_missing AND {_COMMIT_IS_PROVED} THEN {_MISSING}"
-        f" WHEN commit_is_witnessed AND {_COMMIT_IS_PROVED} THEN {_WITNESSED}"
+        f"CASE WHEN {_MISSING_IS_PROVED} THEN {_MISSING}"
+        f" WHEN {_WITNESS_IS_PROVED} THEN {_WITNESSED}"
         f" ELSE concat('{BY_ANOTHER}', kept_by) END",
     ),
     Rule(
         Cause.TWO_PHASE_COMMIT,
-        "is_two_phase AND lists_partition"
-        f" AND NOT ((commit_is_missing OR commit_is_witnessed) AND {_COMMIT_IS_PROVED})",
+        f"is_two_phase AND lists_partition AND NOT {_MISSING_IS_PROVED} AND NOT {_WITNESS_IS_PROVED}",
         "The id's timeout is 2147483647, its current transaction lists the partition, and the data is not proved to be"
         " of one that was committed before.",
         (),
@@ -114,7 +123,7 @@ RULES: tuple[Rule, ...] = (
         "commit_is_witnessed",
         "A COMMIT marker in another partition closed data of the same producer id and epoch at the next epoch (KIP-890:"
         " each transaction has an epoch of its own), and the marker is not in this partition.",
-        _OF_COMMIT,
+        _OF_WITNESS,
         _WITNESSED,
     ),
     Rule(

@@ -282,7 +282,7 @@ CASES = [
            "COVERAGE_GAP UNDETERMINED", logs={f"{TRANSACTION_STATE}-0@2": "topic(old) id(app) empty@50"
                                                    " ongoing@80[payments-0] prepare_abort@90 complete@90"}),
     # 18: where each transaction has its own epoch, a COMMIT in one partition tells of the others.
-    attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100 abort(1, of=8)@101", COMPACTED,
+    attack(18, "its epoch was committed in another partition", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
                                             " commit(3, epoch=5)@103"}),
     attack(18, "its epoch was committed in another partition, and all records are there", "data(0, epoch=3)@100",
@@ -805,8 +805,13 @@ CASES = [
     attack(38, "it is the last id of a two-phase commit", "data(0)@105", "skip(9) id(app, timeout=none)"
            " prepare_commit(began=110)@111[orders-0] complete(began=110)@111 ongoing@112[orders-0] cleaned_to(9)",
            "TWO_PHASE_COMMIT WAIT"),
-    attack(38, "its epoch was committed elsewhere, and its first record is of later", "data(0, epoch=3)@100", COMPACTED,
-           "SKEW UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
+    attack(38, "its epoch was committed elsewhere, and its first record is of later: that marker has a broker's time",
+           "data(0, epoch=3)@100", COMPACTED, "MARKER_LOST_COMMIT KEEP",
+           logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
+    attack(38, "its epoch was committed elsewhere just before the copy", "data(0, epoch=3)@100", COMPACTED, "SKEW UNDETERMINED",
+           logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@980"}),
+    attack(38, "its epoch was committed elsewhere a millisecond too long ago", "data(0, epoch=3)@100", COMPACTED,
+           "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@979:59.999"}),
 ]  # fmt: skip
 
 
