@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
-from txnlog.detection.coordinator_proofs import HISTORY_IS_WHOLE
 from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.detection.possible_writers import NO_LATER, cuts_in_two, is_followed, may_be_of, may_own_unlisted
 from txnlog.format.batch import NOTHING_FOLLOWS
@@ -130,7 +129,8 @@ CONDITIONS: dict[str, str] = {
         "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
-    "history_reaches_back": HISTORY_IS_WHOLE.holds,
+    "history_reaches_back": "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"
+    " AND NOT may_be_unlisted_before) OR is_of_current",
     # A record that compaction removed may say that the producer id was given out after its producer dates the data.
     "surely_appended_by": "if(history_reaches_back OR last_timestamp + clock_skew_ms >= given_out_by, appended_by,"
     " bounded_by)",

@@ -152,8 +152,7 @@ COPIES_AGREE = Proof(
 )
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
-    "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"
-    " AND NOT may_be_unlisted_before) OR is_of_current",
+    "history_reaches_back",
     "The coordinator's records reach back to before the data was written, by brokers' clocks, or to when the producer"
     " id was handed out, without a gap in which the id may have a record.",
     "compaction of __transaction_state (`LogCleaner`)",

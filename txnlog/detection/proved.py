@@ -151,8 +151,8 @@ def _traces(sums: DataFrame, snapshots: DataFrame, files: DataFrame) -> DataFram
     """What each file and snapshot of any copy has last of a producer id: a marker, or what `is_open`, `until` where.
 
     `ended_by` (ms): by when a broker had written the marker. A snapshot may have the time of the data in its place:
-    then the brokers' times in the segments after it count. `marker_type`: null in a snapshot, which
-    does not say it.
+    then the brokers' times in the segments after it count. `marker_type` is null in a snapshot,
+    which does not say it.
     """
     logs = summed(
         files.where("topic IS NOT NULL"),

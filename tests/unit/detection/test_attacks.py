@@ -87,10 +87,10 @@ def kept_in(topic_id: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def shown_in_payments(minute: str) -> tuple[object, ...]:
-    """What a dump of this minute showed: a batch at offset 1."""
+def shown_in_payments(minute: str, start: int = 1, batches: int = 1) -> tuple[object, ...]:
+    """What a dump of this minute showed: batches from an offset on."""
     time = instant(minute)
-    return ("payments", 0, 7, 1, 1, 100, time, time, None, "WAIT", "said so", "HIGH", 1, 0, None)
+    return ("payments", 0, 7, start, batches, 100 * batches, time, time, None, "WAIT", "said so", "HIGH", 1, 0, None)
 
 
 def attack(number: int, says: str, orders: str | None, coordinator: str | None, want: str, **more: object) -> Case:
@@ -730,8 +730,8 @@ CASES = [
     outdated("it was ended there, and only a snapshot of after that is read", "data(0)@100 abort(1)@150 snapshot(2, ended)@150",
              "COVERAGE_GAP UNDETERMINED"),
     outdated("it is open there, too", "data(0)@100 abort(1, of=8)@150", "STUCK_ONGOING FENCE"),
-    outdated("another dump showed it longer", "data(0)@100 abort(1, of=8)@150", "COVERAGE_GAP UNDETERMINED", sightings=(
-        ("payments", 0, 7, 0, 2, 200, instant("1500"), instant("1500"), None, "WAIT", "said so", "HIGH", 1, 0, None),)),
+    outdated("another dump showed it longer", "data(0)@100 abort(1, of=8)@150", "COVERAGE_GAP UNDETERMINED",
+             sightings=(shown_in_payments("1500", start=0, batches=2),)),
     outdated("the same, but a broker wrote something later, after the coordinator was copied",
              f"{IN_SNAPSHOT} plain(2, appended)@250", "COVERAGE_GAP UNDETERMINED"),
     outdated("the same, but a marker follows it in the log", "data(0)@40 abort(1)@50 snapshot(2, ended)@50 data(2)@60 abort(3)@70",
