@@ -301,7 +301,8 @@ def dumps_of(seed: int, archives: int = 0, compacts: bool = True) -> Series:
         moments = sorted(dice.randint(min(before, coordinator_to), coordinator_to) for _ in range(archives))
         series.archived.append([disks.coordinators_alone(cluster, moment) for moment in moments])
         series.dumps.append(disks.dump(cluster, f"{disks.called(cluster)} dump {number}", logs_to, coordinator_to))
-        series.others.append(list(_others(series.dumps[-1], random.Random(f"{seed} {number}"))))
+        is_first = not number and not archives
+        series.others.append(list(_others(series.dumps[-1], is_first, random.Random(f"{seed} {number}"))))
         before = coordinator_to
     if archives and dice.random() < 0.3:
         # The archive goes on before the last dump is judged.
@@ -333,8 +334,11 @@ def _ends(cluster: Cluster, dice: random.Random) -> list[tuple[int, int]]:
     return ends
 
 
-def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
-    """The same dump as it is judged if less is known."""
+def _others(dump: Dump, is_first: bool, dice: random.Random) -> Iterator[Dump]:
+    """The same dump as it is judged if less is known; with the first copies of a cluster there is nothing else to know.
+
+    Which ones there are does not depend on what the cleaner took away.
+    """
     names = list(dump.copies)
     if dice.random() < 0.4:
         # Without a broker, a log, or one copy of a log.
@@ -345,7 +349,7 @@ def _others(dump: Dump, dice: random.Random) -> Iterator[Dump]:
         caught_up = {_log(name) for name, copy in smaller.copies.items() if not copy.lags}
         if all(_log(name) in caught_up for name in smaller.copies):
             yield smaller
-    if dump.recorded and dice.random() < 0.5:
+    if not is_first and dice.random() < 0.5:
         yield dump.alone()
 
 
