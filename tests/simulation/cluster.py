@@ -61,7 +61,7 @@ class Cluster:
     crcs: int = 0
 
     def __post_init__(self) -> None:
-        self.dice = random.Random(self.seed)
+        self.dice, self.dice_of_upgrades = random.Random(self.seed), random.Random(f"upgrades {self.seed}")
         self.clocks = {
             name: self.dice.randint(-BROKER_CLOCK_MS, BROKER_CLOCK_MS) for name in (*PARTITIONS, "coordinator")
         }
@@ -153,8 +153,10 @@ class Cluster:
                 who.recorded = 0
                 self._init(now - 1, who, self._new_producer_id(), 0)
             elif who.version < self.version and self.chance(0.15):
-                # Its client is upgraded, and so starts anew.
-                self._start_anew(now - 1, who)
+                # Its client is upgraded, and so starts anew; or its brokers are. Java's clients raise the epoch then,
+                # others do not (KAFKA-18227).
+                if self.dice_of_upgrades.random() < 0.6:
+                    self._start_anew(now - 1, who)
                 who.version = self.version
             ended = self._transaction(who, now) if now < until else None
             if ended is None:
@@ -197,14 +199,38 @@ class Cluster:
         return self._second_half(who, owner, ended)
 
     def _begin(self, who: Id, now: int, places: tuple[str, ...]) -> Transaction:
-        owner = Transaction(who.name, who.producer_id, places, now)
+        not_added = self._not_added(who, now, places)
+        if set(places) == not_added:
+            # Of a transaction without any partition the coordinator knows nothing.
+            self._start_anew(now - 1, who)
+            not_added = set()
+        owner = Transaction(who.name, who.producer_id, tuple(place for place in places if place not in not_added), now)
         self.transactions.append(owner)
         who.recorded = who.version
         self._record(now, who, "ongoing", f"began={self.clock('coordinator', now)}", owner)
         for place in places:
+            # What is not added may be written before the coordinator knows of the transaction.
+            earliest = -5 if place in not_added else 1
             for _ in range(self.dice.randint(1, 2)):
-                self._data(now + self.dice.randint(1, 15), who, place, owner)
+                self._data(now + self.dice.randint(earliest, 15), who, place, owner)
         return owner
+
+    def _not_added(self, who: Id, now: int, places: tuple[str, ...]) -> set[str]:
+        """Partitions that their leaders do not add to a transaction of version 2 before they write to them.
+
+        Something of the producer id and epoch is open there (`UnifiedLog.maybeStartTransactionVerification`).
+        """
+        if who.version < 2:
+            return set()
+        last_of = {
+            place: max(
+                (event for event in self.logs[place] if event.producer_id == who.producer_id and event.time < now),
+                key=lambda event: event.time,
+                default=None,
+            )
+            for place in places
+        }
+        return {place for place, last in last_of.items() if last and (last.name, last.epoch) == ("data", who.epoch)}
 
     def _decide(self, who: Id, owner: Transaction, now: int, late: bool | None = None) -> int | None:
         """Commit or abort it, by a request that came `late` or by its client's own, which may never come."""

@@ -18,10 +18,10 @@ FRESH = random.SystemRandom().randrange(2**31)
 BY_ARCHIVE = (13, 21, 38)
 # Hangs of which so many were decided among the fixed clusters when this was written: fewer is a loss.
 DECIDED = {
-    "ABORT marker lost": 22,
-    "COMMIT marker lost": 35,
+    "ABORT marker lost": 20,
+    "COMMIT marker lost": 37,
     "never to be ended": 9,
-    "stuck in coordinator": 19,
+    "stuck in coordinator": 18,
 }
 DECIDED_BY_ARCHIVE = 4
 

@@ -97,12 +97,16 @@ CONDITIONS: dict[str, str] = {
     # or a late write whose marker was removed with the log's start or by the cleaner.
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
     " AND (last_end IS NOT NULL AND NOT marker_may_be_cleaned OR bounded_by + clock_skew_ms < committed.timestamp)",
+    # Of a transaction that shares its epoch with others data is that its producer has not dated before it began.
+    "may_precede_commit": "(committed.shares_epoch OR coalesce(committed.client_transaction_version, 0) < 2)"
+    " AND NOT coalesce(first_timestamp >= committed.start_timestamp - clock_skew_ms, false)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
     # one whose marker is here; or if the current one can have written it.
     "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
     " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
-    " AND coalesce(listing.client_transaction_version, 0) < 2"
-    " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
+    " AND (coalesce(listing.client_transaction_version, 0) < 2 OR listing.shares_epoch)"
+    " AND NOT coalesce(started_after >= committed.start_timestamp"
+    " AND first_timestamp > last_end.max_timestamp + clock_skew_ms, false))"
     " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
     # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half
     # written as it may be (KIP-890, KAFKA-17754). After a commit the client's own request is answered without a record;
@@ -125,8 +129,10 @@ CONDITIONS: dict[str, str] = {
     # Whether that changed may lie before all that is left of the id's records; but not if what is whole begins with the
     # same coordinator, and so long before the data that it was not listed earlier.
     "may_be_unlisted": may_own_unlisted("each.has_moved"),
+    # Or of one that the leader did not ask its coordinator to list.
+    "may_be_not_added": may_own_unlisted("each.shares_epoch"),
     "may_be_unlisted_before": may_own_unlisted(
-        "NOT each.has_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
+        "each.may_have_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
     "history_reaches_back": "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"

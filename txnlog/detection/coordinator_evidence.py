@@ -7,7 +7,13 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_copies import last_elsewhere
 from txnlog.detection.coordinator_records import producer_ids
-from txnlog.detection.coordinator_transactions import current_states, first_records, histories, listings, moved_commits
+from txnlog.detection.coordinator_transactions import (
+    current_states,
+    first_records,
+    histories,
+    listings,
+    unlisting_commits,
+)
 from txnlog.detection.idle_ids import with_idle
 from txnlog.keys import COPY, PARTITION
 from txnlog.times import within_calendar
@@ -70,7 +76,7 @@ def with_coordinator(
             "left",
         )
         .join(first_records(history), ["cluster", "transactional_id", "producer_id"], "left")
-        .join(moved_commits(history), ["cluster", "transactional_id", "producer_id"], "left")
+        .join(unlisting_commits(history), ["cluster", "transactional_id", "producer_id"], "left")
         .join(last_elsewhere(elsewhere, ids), ["cluster", "transactional_id"], "left")
         .join(coverage, ["cluster", "coordinator_partition"], "left")
         .transform(with_idle, idle)

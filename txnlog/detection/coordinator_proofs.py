@@ -111,11 +111,12 @@ NOT_ENDED_SINCE = Proof(
 NO_COMMIT = Proof(
     "no_commit_can_own_it",
     "(committed IS NULL OR commit_came) AND NOT follows_late_commit AND NOT follows_late_abort AND NOT is_witnessed"
-    " AND NOT may_be_unlisted",
+    " AND NOT may_be_unlisted AND NOT may_be_not_added",
     "No known committed transaction can have written the data. Of the last one that listed the partition the marker is"
     " here, or the data is later by a broker's clock or by its producer epoch. Before transaction version 2 the last"
     " one did not end within the padding after another one of its producer epoch, as by a request that arrived late."
-    " None that may have written the data was or can be committed after its coordinator had changed. If records are"
+    " None that may have written the data was or can be committed after its coordinator had changed, nor as the first"
+    " one of version 2 at an epoch that its client had used before. If records are"
     " missing, no COMMIT marker in another partition closed data of the same epoch, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
@@ -124,6 +125,9 @@ NO_COMMIT = Proof(
     " THEN 'cannot tell which of the listed transactions the last marker closed, nor which one wrote this data'"
     " WHEN may_be_unlisted THEN 'a transaction of this producer id was or can be committed after its coordinator had"
     " changed: if that was elected unclean, the record that listed this partition may be lost'"
+    " WHEN may_be_not_added THEN 'the first transaction of version 2 of this producer id was or can be committed at an"
+    " epoch that its client had used before. To that no leader adds a partition in which something of the epoch is"
+    " still open (KAFKA-18227): this data may be of it'"
     " ELSE concat('the ', if(follows_late_commit, concat('commit at ', iso_committed), 'last abort there'), ' came soon"
     " after the end of an earlier transaction of its epoch. If a delayed request of that one ended it, this data is its"
     " second half, and the application may have been told that it is committed (KIP-890): ask the application') END",

@@ -12,6 +12,15 @@ _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
 _OF_EPOCH = f"PARTITION BY {', '.join(ID)}, producer_id, producer_epoch ORDER BY offset"
 _EARLIER = f"({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 _FOLLOWING = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
+_BEFORE = (
+    f"struct(coordinator_epoch AS epoch, {WRITTEN} AS written, last_update_timestamp AS updated, state, producer_id,"
+    " producer_epoch, client_transaction_version AS version)"
+)
+# Both a new start of the client and the end of a transaction of version 2 raise the epoch (KIP-890).
+_HAS_NEW_EPOCH = (
+    "before.producer_id = producer_id AND before.producer_epoch = producer_epoch"
+    " AND (before.state = 'Empty' OR (before.state LIKE 'Complete%' AND before.version >= 2))"
+)
 
 
 def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
@@ -21,6 +30,8 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
     that says a Prepare* record's markers are all written; `is_current` marks the highest offset. `previous_ended` and
     `previous_aborted` are when the last one before it, and the last one that was aborted, of the same producer epoch
     had ended; `goes_on`: whether one of the same producer epoch was committed later, or is not decided.
+    `shares_epoch`: nothing says that the transaction's epoch was new when it began; `is_completed`: whether the record
+    that follows says that it has ended.
     """
     readable = states.where("transactional_id IS NOT NULL AND problem IS NULL")
     return (
@@ -33,10 +44,13 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             f" AND lag(producer_id) OVER ({_IN_TURN}) <=> producer_id AS continues",
             f"lead({WRITTEN}) OVER ({_IN_TURN}) AS ended_timestamp",
             f"lead(offset) OVER ({_IN_TURN}) IS NULL AS is_current",
-            f"lag(struct(coordinator_epoch AS epoch, {WRITTEN} AS written)) OVER ({_IN_TURN}) AS before",
+            f"lead(state) OVER ({_IN_TURN}) LIKE 'Complete%' AS is_completed",
+            f"lag({_BEFORE}) OVER ({_IN_TURN}) AS before",
         )
         .selectExpr(
             "* EXCEPT (is_under_way, continues)",
+            f"last_value(if(is_under_way AND NOT continues, NOT coalesce({_HAS_NEW_EPOCH}, false), NULL), true)"
+            f" OVER ({_IN_TURN} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS shares_epoch",
             f"count_if(is_under_way AND NOT continues) OVER ({_IN_TURN}"
             " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS transaction",
             f"last_value(if(state RLIKE '^(Prepare|Complete)', {WRITTEN}, NULL), true) OVER {_EARLIER}"
@@ -79,14 +93,16 @@ def first_records(history: DataFrame) -> DataFrame:
 _ENDS_LATER = "if(state = 'Ongoing' AND coalesce(client_transaction_version, 0) >= 2, 1, 0)"
 
 
-def moved_commits(history: DataFrame) -> DataFrame:
-    """One row per (transactional id, producer id): its `moved_commits`, which may lack partitions.
+def unlisting_commits(history: DataFrame) -> DataFrame:
+    """One row per (transactional id, producer id): `unlisting_commits`, which may not list all that they wrote.
 
     An unclean election may have lost a record that listed a partition. The new coordinator commits the others, or may
     do so yet: one that is not decided counts, too, its `timestamp` null.
-    `has_moved`: its coordinator changed before or in it; else nothing before it is left of the id, and it may have.
-    `since` (ms): no lost record is older; null where nothing says so. `coordinator_epoch` is that of its first record
-    if that began it.
+    `has_moved`: its coordinator changed before or in it; `may_have_moved`: nothing before it is left of the id.
+    `shares_epoch`: it is of version 2, but perhaps not the first one of its epoch. Then the leader of a partition in
+    which something of that epoch was still open did not add it (`UnifiedLog.maybeStartTransactionVerification`).
+    `since` (ms): nothing that it does not list is older; null where nothing says so. `coordinator_epoch` is that of its
+    first record if that began it. It may end at any epoch from `lowest_epoch` on (KIP-939 raises it twice).
     """
     commit = (
         f"struct(offset, producer_epoch + {_ENDS_LATER} AS epoch, client_transaction_version, topic_partitions,"
@@ -99,15 +115,19 @@ def moved_commits(history: DataFrame) -> DataFrame:
         f"max_by({commit}, offset) FILTER (WHERE {is_commit}) AS commit",
         "min_by(struct(state, coordinator_epoch, before, start_timestamp), offset) AS first",
         "min(coordinator_epoch) < max(coordinator_epoch) AS moves",
+        f"min(producer_epoch + {_ENDS_LATER}) AS lowest_epoch",
+        "bool_or(shares_epoch AND client_transaction_version >= 2) AS shares_epoch",
     ).where("commit IS NOT NULL")
     # Whether it began with the coordinator that wrote the record before.
     marked = transactions.selectExpr(
         "*", "if(first.state = 'Ongoing', first.before.epoch >= first.coordinator_epoch, NULL) AS begins"
-    ).where("moves OR NOT coalesce(begins, false)")
-    since = "if(begins, first.start_timestamp, first.before.written) AS since"
+    ).where("moves OR NOT coalesce(begins, false) OR shares_epoch")
+    # Its client may write as soon as the request that ended the transaction before it is answered.
+    since = "if(shares_epoch, first.before.updated, if(begins, first.start_timestamp, first.before.written)) AS since"
     began_with = "if(first.state = 'Ongoing', first.coordinator_epoch, NULL) AS coordinator_epoch"
-    moved = f"struct(commit.*, moves OR NOT coalesce(begins, true) AS has_moved, {since}, {began_with})"
-    return summed(marked, (*ID, "producer_id"), f"collect_list({moved}) AS moved_commits")
+    has_moved = "moves OR NOT coalesce(begins, true) AS has_moved", "begins IS NULL AND NOT moves AS may_have_moved"
+    found = f"struct(commit.*, lowest_epoch, {', '.join(has_moved)}, shares_epoch, {since}, {began_with})"
+    return summed(marked, (*ID, "producer_id"), f"collect_list({found}) AS unlisting_commits")
 
 
 # The partition of a transactional id's producer id.
@@ -115,11 +135,12 @@ _PAIR = ("cluster", "producer_id", "transactional_id", "topic", "partition")
 _OF_PAIR = f"PARTITION BY {', '.join(_PAIR)} ORDER BY listed_offset"
 _PREPARED = (
     "struct(offset, state, producer_epoch AS epoch, last_update_timestamp AS timestamp, ended_timestamp,"
-    " coordinator_epoch, file, position, previous_ended, previous_aborted, goes_on)"
+    " coordinator_epoch, file, position, previous_ended, previous_aborted, goes_on, is_completed)"
 )
 _COMMIT = (
     "struct(prepared.offset, prepared.epoch, prepared.timestamp, prepared.ended_timestamp, prepared.file,"
-    " prepared.position, prepared.previous_ended, client_transaction_version, start_timestamp)"
+    " prepared.position, prepared.previous_ended, prepared.is_completed, client_transaction_version, shares_epoch,"
+    " start_timestamp)"
 )
 _ABORT = (
     "if(prepared.state = 'PrepareAbort', struct(prepared.offset, prepared.epoch, prepared.timestamp,"
@@ -141,7 +162,8 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     of_groups = summed(
         _in_groups(_listing_transactions(history), clock_skew_ms),
         (*_PAIR, "group"),
-        "max_by(struct(prepared, last_record, listed_offset, client_transaction_version), listed_offset) AS listing",
+        "max_by(struct(prepared, last_record, listed_offset, client_transaction_version, shares_epoch), listed_offset)"
+        " AS listing",
         f"max_by({_COMMIT}, listed_offset) FILTER (WHERE {is_commit}) AS committed",
         f"count_if({is_commit}) AS commits_in_group",
         "min(prepared.timestamp) AS group_from",
@@ -167,6 +189,7 @@ def _listing_transactions(history: DataFrame) -> DataFrame:
         f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
         "max_by(struct(state, offset, file, position), offset) AS last_record",
         "max_by(client_transaction_version, offset) AS client_transaction_version",
+        "bool_or(shares_epoch) AS shares_epoch",
         "max(start_timestamp) AS start_timestamp",
     )
 

@@ -15,7 +15,9 @@ def may_be_of(abort: str) -> str:
     is_its_epoch = f"({abort}.epoch BETWEEN {lowest} AND producer_epoch + 1)"
     return (
         f"({is_its_epoch}"
-        f" AND NOT coalesce(started_after > {abort}.ended_timestamp, false)"
+        # A late write of it comes after its end, and is dated before that by its producer.
+        f" AND NOT coalesce(started_after > {abort}.ended_timestamp"
+        f" AND first_timestamp > {abort}.timestamp + clock_skew_ms, false)"
         f" AND NOT coalesce(bounded_by + clock_skew_ms < {abort}.start_timestamp, false))"
     )
 
@@ -40,12 +42,12 @@ def is_followed(end: str) -> str:
 
 
 def may_own_unlisted(which: str) -> str:
-    """Whether the data may be of one of the commits that may lack partitions, which does not list its own."""
+    """Whether the data may be of one of the commits that may not list all partitions, which does not list its own."""
     return (
-        f"exists(moved_commits, each -> {which} AND NOT exists(each.topic_partitions,"
+        f"exists(unlisting_commits, each -> {which} AND NOT exists(each.topic_partitions,"
         " listed -> listed.topic = topic AND listed.partition = partition)"
-        f" AND each.epoch BETWEEN coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format('each')}"
-        f" AND producer_epoch + {NO_LATER.format('each')}"
+        f" AND each.epoch >= coalesce(first_producer_epoch, 0) + {_NO_EARLIER.format('each')}"
+        f" AND each.lowest_epoch <= producer_epoch + {NO_LATER.format('each')}"
         " AND NOT coalesce(started_after > each.timestamp, false)"
         " AND NOT coalesce(bounded_by + clock_skew_ms < each.since, false))"
     )

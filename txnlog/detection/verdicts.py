@@ -111,13 +111,13 @@ _IS_STATED = "as_of_source IN ('option', 'manifest')"
 # earlier one, and that no other transaction can have written: none that was aborted, of which the records may be gone,
 # and none that began after the coordinator was copied.
 _MAY_BE_EARLIER = (
-    f"(committed IS NOT NULL AND coalesce(committed.client_transaction_version, 0) < 2"
-    f" AND NOT coalesce({HISTORY_IS_WHOLE.name}, false)"
-    " AND NOT coalesce(started_after >= committed.start_timestamp, false))"
+    f"(committed IS NOT NULL AND NOT coalesce({HISTORY_IS_WHOLE.name}, false)"
+    " AND ((coalesce(committed.client_transaction_version, 0) < 2 OR committed.shares_epoch)"
+    " AND NOT coalesce(started_after >= committed.start_timestamp, false) OR NOT committed.is_completed))"
 )
 _IS_DOUBTFUL = (
-    "action = 'KEEP' AND coalesce(kept_with <> 'HIGH', true) AND (NOT is_dated_before_commit OR may_be_of_another"
-    f" OR NOT is_seen_by_coordinator OR {_MAY_BE_EARLIER})"
+    "action = 'KEEP' AND coalesce(kept_with <> 'HIGH', true) AND (NOT commit_is_missing OR NOT is_dated_before_commit"
+    f" OR may_precede_commit OR may_be_of_another OR NOT is_seen_by_coordinator OR {_MAY_BE_EARLIER})"
 )
 # For what discards data the coordinator must have been copied after it by brokers' clocks, not by its producer's.
 _IS_DATED_BY_PRODUCER = f"action IN ({', '.join(map(repr, map(str, DISCARDING)))}) AND NOT is_dated_before_coordinator"

@@ -174,6 +174,31 @@ CONFIDENCE = [
          f"{LOST} ongoing@101:01[orders-0]", want="KEEP MEDIUM"),
     Case("confidence: that abort began later than it, by a broker's clock", "data(0, appended)@100",
          f"{LOST} ongoing@200[orders-0] prepare_abort@200:03 complete@200:03", want="KEEP HIGH"),
+    Case("confidence: it may have come late after an abort, while the commit was under way", "data(0)@90 abort(1)@90:30"
+         " plain(2, appended)@100:30 data(3)@90 plain(4, appended)@110", f"ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort just before the commit began", "data(0)@99:50 abort(1)@99:57"
+         " plain(2, appended)@100:30 data(3)@99:56 plain(4, appended)@110", f"{ABORTED} {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort just before that, of which the records are gone",
+         "data(0)@99:50 abort(1)@99:57 plain(2, appended)@100:30 data(3)@99:56 plain(4, appended)@110",
+         f"skip(9) id(shop, of=99) empty@99:59 id(app) {LOST} cleaned_to(9)", want="KEEP MEDIUM"),
+    Case("confidence: its producer dates it into the commit", "data(0)@90 abort(1)@90:30 plain(2, appended)@100:30"
+         " data(3)@100:20 plain(4, appended)@110",
+         f"ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 {LOST}", want="KEEP HIGH"),
+    Case("confidence: it may have come late after an abort before another commit", "data(0)@90 commit(1)@91 data(2)@89:50"
+         " plain(3, appended)@100:30", f"ongoing@89[orders-0] prepare_abort@89:55 complete@89:55 ongoing@90[orders-0]"
+         f" prepare_commit@91 complete@91 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort elsewhere", "data(0)@90 commit(1)@91 data(2)@89:50"
+         " plain(3, appended)@100:30", f"ongoing@89[payments-0] prepare_abort@89:55 complete@89:55 ongoing@90[orders-0]"
+         f" prepare_commit@91 complete@91 {LOST}", want="KEEP MEDIUM"),
+    Case("confidence: it may be of a transaction before, of which the records are gone, and its client was upgraded since",
+         "data(0)@2 commit(1)@3 data(2)@99:58 abort(3, of=9)@900", "skip(9) id(shop, of=99) empty@99 id(app, version=2)"
+         " ongoing@100[orders-0] prepare_commit(epoch=1)@101 complete(epoch=1)@101 cleaned_to(9)", want="KEEP MEDIUM"),
+    Case("confidence: it is witnessed, and another commit was lost since", "data(0)@2 commit(1)@3 data(2, epoch=1)@5 plain(3, appended)@40",
+         "skip(9) id(shop, of=99) empty@7 id(app, epoch=5, version=2) ongoing@30[orders-0] prepare_commit(epoch=6)@32 complete@32"
+         " cleaned_to(9)", logs={"payments-0@1": "data(0, epoch=1)@21 commit(1, epoch=2)@22 plain(2, appended)@50"}, want="KEEP MEDIUM"),
+    Case("confidence: records are missing after the commit, and one of them may be of another",
+         "data(0)@90 commit(1)@91 data(2, of=9)@100:30 commit(3, of=9)@100:50 data(4)@101:02 plain(5, appended)@110",
+         "empty@50 ongoing@100[orders-0] prepare_commit@101 cleaned_to(9) skip(9) empty(epoch=1)@130", want="KEEP MEDIUM"),
     Case("confidence: a commit that an earlier dump proved", "data(0)@100", "empty@50", seen=(1, 100, 900),
          seen_as="KEEP HIGH", want="KEEP HIGH"),
     Case("confidence: a commit that an earlier dump was not certain of", "data(0)@100", "empty@50", seen=(1, 100, 900),

@@ -35,6 +35,9 @@ COORDINATOR = f"{TRANSACTION_STATE}-0@2"
 TORN_APART: dict[str, Any] = {"copied": {"1": (1000, 1000.05), "2": (990, 990.05)}, "modified_on": {"2": 990}}
 # What was committed at minute 101 is only known by its last record, and whole is what comes after minute 105.
 CUT_AT_101 = "id(app) complete_commit@101:02 listed@999 segment(9) id(shop, of=99) empty@105 cleaned_to(9) listed@999"
+# The client of an aborted transaction goes on with version 2, but not with a new epoch; the first one it commits.
+ABORTED_AT_6 = "empty@0 ongoing@4[orders-0] prepare_abort@6 complete@6"
+FIRST_OF_2 = "ongoing(version=2)@20[payments-0] prepare_commit(epoch=1)@22 complete@22"
 # After an abort that is complete at minute 105 its producer commits another transaction.
 ONCE_MORE = "ongoing@105:01[payments-0] prepare_commit@105:02 complete@105:02 cleaned_to(9)"
 LEFT_FROM_110 = "skip(9) prepare_commit(began=110)@111[orders-0] complete(began=110)@111 cleaned_to(9)"
@@ -286,8 +289,8 @@ CASES = [
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101 data(2, epoch=4)@102"
                                             " commit(3, epoch=5)@103"}),
     attack(18, "its epoch was committed in another partition, and all records are there", "data(0, epoch=3)@100",
-           "id(app, version=2) empty@50 ongoing(epoch=3)@99[payments-0] prepare_commit(epoch=4)@101 complete(epoch=4)@101"
-           " empty(epoch=9)@500", "EPOCH_MISMATCH ABORT", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
+           "id(app, version=2) empty(epoch=3)@50 ongoing(epoch=3)@99[payments-0] prepare_commit(epoch=4)@101"
+           " complete(epoch=4)@101 empty(epoch=9)@500", "EPOCH_MISMATCH ABORT", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@101"}),
     attack(18, "its epoch was aborted in another partition", "data(0, epoch=3)@100", COMPACTED,
            "HISTORY_COMPACTED UNDETERMINED", logs={"payments-0@1": "data(0, epoch=3)@100 abort(1, epoch=4)@101"}),
     attack(18, "another partition's COMMIT has its epoch: of which transaction does not follow", "data(0, epoch=3)@100",
@@ -812,6 +815,39 @@ CASES = [
            logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@980"}),
     attack(38, "its epoch was committed elsewhere a millisecond too long ago", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@979:59.999"}),
+    # 39: the first transaction of version 2 at an epoch of before does not list where something of that is open.
+    attack(39, "an abort's marker is lost, and it joins the data", "data(0)@5 data(1)@21 plain(2, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
+           "SKEW UNDETERMINED"),
+    attack(39, "an abort's marker is lost, and it is committed elsewhere", "data(0)@5 data(1)@21 plain(2, appended)@40",
+           f"{ABORTED_AT_6} {FIRST_OF_2}", "SKEW UNDETERMINED", logs={"payments-0@1": "data(0)@21 commit(1, epoch=1)@22"}),
+    attack(39, "a late write is open", "data(0)@5 abort(1)@6 data(2)@5:30 data(3)@21 plain(4, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
+           "SKEW UNDETERMINED"),
+    attack(39, "what is open was never listed", "data(0)@5 data(1)@21 plain(2, appended)@40",
+           f"{ABORTED_AT_6.replace('orders', 'refunds')} {FIRST_OF_2}", "SKEW UNDETERMINED"),
+    attack(39, "it is in flight", "data(0)@5 data(1)@31 plain(2, appended)@40", f"{ABORTED_AT_6} ongoing(version=2)@30[payments-0]",
+           "SKEW UNDETERMINED"),
+    attack(39, "it is prepared, as the first part of two phases", "data(0)@5 data(1)@31 plain(2, appended)@40",
+           f"id(app, timeout=none) {ABORTED_AT_6} ongoing(version=2)@30[payments-0]", "SKEW UNDETERMINED"),
+    attack(39, "its markers are still to be written", "data(0)@5 data(1)@21 plain(2, appended)@40",
+           f"{ABORTED_AT_6} ongoing(version=2)@20[payments-0] prepare_commit(epoch=1)@22", "SKEW UNDETERMINED"),
+    attack(39, "the next one hangs at the next epoch", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
+           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0]", "SKEW UNDETERMINED"),
+    attack(39, "the next one is to be aborted", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
+           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33", "SKEW UNDETERMINED"),
+    attack(39, "the next one was aborted", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
+           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33 complete@33", "SKEW UNDETERMINED"),
+    attack(39, "it wrote before it listed anything", "data(0)@5 data(1)@7 abort(2, of=8)@10", f"{ABORTED_AT_6} {FIRST_OF_2}",
+           "SKEW UNDETERMINED"),
+    attack(39, "it was committed twice as far from the epoch, as it had been kept prepared", "data(0)@5 data(1)@21 plain(2, appended)@40",
+           f"{ABORTED_AT_6} {FIRST_OF_2.replace('epoch=1', 'epoch=2')}", "SKEW UNDETERMINED"),
+    attack(39, "the data is older than the end before it", "data(0)@5 abort(1, of=8)@5:30", f"{ABORTED_AT_6} {FIRST_OF_2}",
+           "MARKER_LOST_ABORT ABORT"),
+    attack(39, "the data is of after its end", "abort(0, of=8)@22:10 data(1)@22:20 plain(2, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
+           "NEVER_ADDED ABORT"),
+    attack(39, "its client was started anew", "data(0)@5 plain(1, appended)@40", f"{ABORTED_AT_6} empty(epoch=1)@7"
+           " ongoing(version=2)@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
+    attack(39, "it is not the first of version 2", "data(0)@5 plain(1, appended)@40", f"id(app, version=2) {ABORTED_AT_6.replace('abort', 'abort(epoch=1)')}"
+           " ongoing@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
 ]  # fmt: skip
 
 
