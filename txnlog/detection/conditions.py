@@ -97,7 +97,7 @@ CONDITIONS: dict[str, str] = {
     # or a late write whose marker was removed with the log's start or by the cleaner.
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
     " AND (last_end IS NOT NULL AND NOT marker_may_be_cleaned OR bounded_by + clock_skew_ms < committed.timestamp)",
-    # Of a transaction that shares its epoch with others data is that its producer has not dated before it began.
+    # Where transactions share an epoch, what its producer dates before this one began may be a late write of another.
     "may_precede_commit": "(committed.shares_epoch OR coalesce(committed.client_transaction_version, 0) < 2)"
     " AND NOT coalesce(first_timestamp >= committed.start_timestamp - clock_skew_ms, false)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after

@@ -181,6 +181,10 @@ CONFIDENCE = [
     Case("confidence: it may have come late after an abort just before that, of which the records are gone",
          "data(0)@99:50 abort(1)@99:57 plain(2, appended)@100:30 data(3)@99:56 plain(4, appended)@110",
          f"skip(9) id(shop, of=99) empty@99:59 id(app) {LOST} cleaned_to(9)", want="KEEP MEDIUM"),
+    Case("confidence: it may have come late after an abort and a commit, just before the next commit began", "data(0)@99:52"
+         " abort(1)@99:55 data(2)@99:56 commit(3)@99:57 plain(4, appended)@100:30 data(5)@99:54.900 plain(6, appended)@110",
+         "ongoing@99:50[orders-0] prepare_abort@99:55 complete@99:55 ongoing@99:56[orders-0] prepare_commit@99:57"
+         " complete@99:57 ongoing@99:59[orders-0] prepare_commit@101 complete@101", want="KEEP MEDIUM"),
     Case("confidence: its producer dates it into the commit", "data(0)@90 abort(1)@90:30 plain(2, appended)@100:30"
          " data(3)@100:20 plain(4, appended)@110",
          f"ongoing@89[orders-0] prepare_abort@90:30 complete@90:30 {LOST}", want="KEEP HIGH"),
@@ -194,7 +198,7 @@ CONFIDENCE = [
          "data(0)@2 commit(1)@3 data(2)@99:58 abort(3, of=9)@900", "skip(9) id(shop, of=99) empty@99 id(app, version=2)"
          " ongoing@100[orders-0] prepare_commit(epoch=1)@101 complete(epoch=1)@101 cleaned_to(9)", want="KEEP MEDIUM"),
     Case("confidence: it is witnessed, and another commit was lost since", "data(0)@2 commit(1)@3 data(2, epoch=1)@5 plain(3, appended)@40",
-         "skip(9) id(shop, of=99) empty@7 id(app, epoch=5, version=2) ongoing@30[orders-0] prepare_commit(epoch=6)@32 complete@32"
+         "skip(9) id(shop, of=99) empty@7 id(app, epoch=5, version=2) empty@29 ongoing@30[orders-0] prepare_commit(epoch=6)@32 complete@32"
          " cleaned_to(9)", logs={"payments-0@1": "data(0, epoch=1)@21 commit(1, epoch=2)@22 plain(2, appended)@50"}, want="KEEP MEDIUM"),
     Case("confidence: records are missing after the commit, and one of them may be of another",
          "data(0)@90 commit(1)@91 data(2, of=9)@100:30 commit(3, of=9)@100:50 data(4)@101:02 plain(5, appended)@110",

@@ -848,6 +848,9 @@ CASES = [
            " ongoing(version=2)@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
     attack(39, "it is not the first of version 2", "data(0)@5 plain(1, appended)@40", f"id(app, version=2) {ABORTED_AT_6.replace('abort', 'abort(epoch=1)')}"
            " ongoing@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
+    attack(39, "no earlier one had the epoch of the data", "data(0, epoch=1)@21 plain(1, appended)@40", "id(app, version=2) empty@0"
+           " ongoing@4[payments-0] prepare_abort(epoch=1)@6 complete@6 ongoing(epoch=1)@20[payments-0] prepare_commit(epoch=2)@22"
+           " complete@22", "NEVER_ADDED ABORT"),
 ]  # fmt: skip
 
 
