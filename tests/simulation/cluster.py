@@ -222,15 +222,12 @@ class Cluster:
         """
         if who.version < 2:
             return set()
-        last_of = {
-            place: max(
-                (event for event in self.logs[place] if event.producer_id == who.producer_id and event.time < now),
-                key=lambda event: event.time,
-                default=None,
-            )
-            for place in places
-        }
-        return {place for place, last in last_of.items() if last and (last.name, last.epoch) == ("data", who.epoch)}
+        found = set()
+        for place in places:
+            before = sorted((event for event in self.logs[place] if event.time < now), key=lambda each: each.time)
+            last = open_events(before).get(who.producer_id, [])[-1:]
+            found |= {place for event in last if event.epoch == who.epoch}
+        return found
 
     def _decide(self, who: Id, owner: Transaction, now: int, late: bool | None = None) -> int | None:
         """Commit or abort it, by a request that came `late` or by its client's own, which may never come."""

@@ -98,14 +98,13 @@ CONDITIONS: dict[str, str] = {
     "is_dated_before_commit": "first_timestamp <= committed.timestamp + clock_skew_ms"
     " AND (last_end IS NOT NULL AND NOT marker_may_be_cleaned OR bounded_by + clock_skew_ms < committed.timestamp)",
     # Where transactions share an epoch, what its producer dates before this one began may be a late write of another.
-    "may_precede_commit": "(committed.shares_epoch OR coalesce(committed.client_transaction_version, 0) < 2)"
+    "may_precede_commit": "committed.shares_epoch"
     " AND NOT coalesce(first_timestamp >= committed.start_timestamp - clock_skew_ms, false)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
     # one whose marker is here; or if the current one can have written it.
     "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
     " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
-    " AND (coalesce(listing.client_transaction_version, 0) < 2 OR listing.shares_epoch)"
-    " AND NOT coalesce(started_after >= committed.start_timestamp"
+    " AND listing.shares_epoch AND NOT coalesce(started_after >= committed.start_timestamp"
     " AND first_timestamp > last_end.max_timestamp + clock_skew_ms, false))"
     " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
     # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half

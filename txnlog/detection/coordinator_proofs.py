@@ -116,8 +116,8 @@ NO_COMMIT = Proof(
     " here, or the data is later by a broker's clock or by its producer epoch. Before transaction version 2 the last"
     " one did not end within the padding after another one of its producer epoch, as by a request that arrived late."
     " None that may have written the data was or can be committed after its coordinator had changed, nor as the first"
-    " one of version 2 at an epoch that its client had used before. If records are"
-    " missing, no COMMIT marker in another partition closed data of the same epoch, either.",
+    " one of version 2 at an epoch that its client had used before. If records are missing, no COMMIT marker in another"
+    " partition closed data of the same epoch, either.",
     "`TransactionMarkerChannelManager`; KIP-890",
     "dump again, or keep the data",
     Cause.SKEW,

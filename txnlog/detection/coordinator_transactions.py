@@ -156,7 +156,8 @@ def listings(history: DataFrame, clock_skew_ms: int) -> DataFrame:
     transactions that was committed and has ended. Transactions of one epoch that end within twice the clock skew of
     one another cannot be told apart by the times of their markers: `commits_in_group` counts the commits in the group
     that `committed` belongs to, and `group_from` (ms) is when its first transaction was decided. The
-    `aborts`, all those that were aborted, may have written the same data.
+    `aborts`, all those that were aborted, may have written the same data. `shares_epoch`: others may have the epoch of
+    `listing` or `committed`, by its version or as nothing says that it was new.
     """
     is_commit = "prepared.state = 'PrepareCommit' AND prepared.ended_timestamp IS NOT NULL"
     of_groups = summed(
@@ -189,7 +190,8 @@ def _listing_transactions(history: DataFrame) -> DataFrame:
         f"max(if(state <> 'Ongoing', {_PREPARED}, NULL)) AS prepared",
         "max_by(struct(state, offset, file, position), offset) AS last_record",
         "max_by(client_transaction_version, offset) AS client_transaction_version",
-        "bool_or(shares_epoch) AS shares_epoch",
+        # Before version 2 one epoch has many.
+        "coalesce(max_by(client_transaction_version, offset), 0) < 2 OR bool_or(shares_epoch) AS shares_epoch",
         "max(start_timestamp) AS start_timestamp",
     )
 

@@ -111,9 +111,8 @@ _IS_STATED = "as_of_source IN ('option', 'manifest')"
 # earlier one, and that no other transaction can have written: none that was aborted, of which the records may be gone,
 # and none that began after the coordinator was copied.
 _MAY_BE_EARLIER = (
-    f"(committed IS NOT NULL AND NOT coalesce({HISTORY_IS_WHOLE.name}, false)"
-    " AND ((coalesce(committed.client_transaction_version, 0) < 2 OR committed.shares_epoch)"
-    " AND NOT coalesce(started_after >= committed.start_timestamp, false) OR NOT committed.is_completed))"
+    f"(NOT coalesce({HISTORY_IS_WHOLE.name}, false) AND (NOT committed.is_completed"
+    " OR committed.shares_epoch AND NOT coalesce(started_after >= committed.start_timestamp, false)))"
 )
 _IS_DOUBTFUL = (
     "action = 'KEEP' AND coalesce(kept_with <> 'HIGH', true) AND (NOT commit_is_missing OR NOT is_dated_before_commit"

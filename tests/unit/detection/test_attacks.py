@@ -38,6 +38,8 @@ CUT_AT_101 = "id(app) complete_commit@101:02 listed@999 segment(9) id(shop, of=9
 # The client of an aborted transaction goes on with version 2, but not with a new epoch; the first one it commits.
 ABORTED_AT_6 = "empty@0 ongoing@4[orders-0] prepare_abort@6 complete@6"
 FIRST_OF_2 = "ongoing(version=2)@20[payments-0] prepare_commit(epoch=1)@22 complete@22"
+JOINED, JOINED_AT_31 = (f"data(0)@5 data(1)@{minute} plain(2, appended)@40" for minute in (21, 31))
+AND_NEXT = "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40"
 # After an abort that is complete at minute 105 its producer commits another transaction.
 ONCE_MORE = "ongoing@105:01[payments-0] prepare_commit@105:02 complete@105:02 cleaned_to(9)"
 LEFT_FROM_110 = "skip(9) prepare_commit(began=110)@111[orders-0] complete(began=110)@111 cleaned_to(9)"
@@ -98,6 +100,18 @@ def shown_in_payments(minute: str, start: int = 1, batches: int = 1) -> tuple[ob
 
 def attack(number: int, says: str, orders: str | None, coordinator: str | None, want: str, **more: object) -> Case:
     return Case(f"attack {number}: {says}", orders, coordinator, want=want, **more)  # type: ignore[arg-type]
+
+
+def to_version_2(
+    says: str,
+    orders: str,
+    then: str = FIRST_OF_2,
+    want: str = "SKEW UNDETERMINED",
+    before: str = ABORTED_AT_6,
+    **more: object,
+) -> Case:
+    """Its client changes to version 2 without a new epoch."""
+    return attack(39, says, orders, f"{before} {then}", want, **more)
 
 
 def elsewhere(says: str, payments: str, want: str, logs: Mapping[str, str] = {}, **more: object) -> Case:
@@ -816,38 +830,29 @@ CASES = [
     attack(38, "its epoch was committed elsewhere a millisecond too long ago", "data(0, epoch=3)@100", COMPACTED,
            "MARKER_LOST_COMMIT KEEP", logs={"payments-0@1": "data(0, epoch=3)@100 commit(1, epoch=4)@979:59.999"}),
     # 39: the first transaction of version 2 at an epoch of before does not list where something of that is open.
-    attack(39, "an abort's marker is lost, and it joins the data", "data(0)@5 data(1)@21 plain(2, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
-           "SKEW UNDETERMINED"),
-    attack(39, "an abort's marker is lost, and it is committed elsewhere", "data(0)@5 data(1)@21 plain(2, appended)@40",
-           f"{ABORTED_AT_6} {FIRST_OF_2}", "SKEW UNDETERMINED", logs={"payments-0@1": "data(0)@21 commit(1, epoch=1)@22"}),
-    attack(39, "a late write is open", "data(0)@5 abort(1)@6 data(2)@5:30 data(3)@21 plain(4, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
-           "SKEW UNDETERMINED"),
-    attack(39, "what is open was never listed", "data(0)@5 data(1)@21 plain(2, appended)@40",
-           f"{ABORTED_AT_6.replace('orders', 'refunds')} {FIRST_OF_2}", "SKEW UNDETERMINED"),
-    attack(39, "it is in flight", "data(0)@5 data(1)@31 plain(2, appended)@40", f"{ABORTED_AT_6} ongoing(version=2)@30[payments-0]",
-           "SKEW UNDETERMINED"),
-    attack(39, "it is prepared, as the first part of two phases", "data(0)@5 data(1)@31 plain(2, appended)@40",
-           f"id(app, timeout=none) {ABORTED_AT_6} ongoing(version=2)@30[payments-0]", "SKEW UNDETERMINED"),
-    attack(39, "its markers are still to be written", "data(0)@5 data(1)@21 plain(2, appended)@40",
-           f"{ABORTED_AT_6} ongoing(version=2)@20[payments-0] prepare_commit(epoch=1)@22", "SKEW UNDETERMINED"),
-    attack(39, "the next one hangs at the next epoch", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
-           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0]", "SKEW UNDETERMINED"),
-    attack(39, "the next one is to be aborted", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
-           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33", "SKEW UNDETERMINED"),
-    attack(39, "the next one was aborted", "data(0)@5 data(1)@21 data(2, epoch=1)@31 plain(3, appended)@40",
-           f"{ABORTED_AT_6} {FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33 complete@33", "SKEW UNDETERMINED"),
-    attack(39, "it wrote before it listed anything", "data(0)@5 data(1)@7 abort(2, of=8)@10", f"{ABORTED_AT_6} {FIRST_OF_2}",
-           "SKEW UNDETERMINED"),
-    attack(39, "it was committed twice as far from the epoch, as it had been kept prepared", "data(0)@5 data(1)@21 plain(2, appended)@40",
-           f"{ABORTED_AT_6} {FIRST_OF_2.replace('epoch=1', 'epoch=2')}", "SKEW UNDETERMINED"),
-    attack(39, "the data is older than the end before it", "data(0)@5 abort(1, of=8)@5:30", f"{ABORTED_AT_6} {FIRST_OF_2}",
-           "MARKER_LOST_ABORT ABORT"),
-    attack(39, "the data is of after its end", "abort(0, of=8)@22:10 data(1)@22:20 plain(2, appended)@40", f"{ABORTED_AT_6} {FIRST_OF_2}",
-           "NEVER_ADDED ABORT"),
-    attack(39, "its client was started anew", "data(0)@5 plain(1, appended)@40", f"{ABORTED_AT_6} empty(epoch=1)@7"
-           " ongoing(version=2)@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
-    attack(39, "it is not the first of version 2", "data(0)@5 plain(1, appended)@40", f"id(app, version=2) {ABORTED_AT_6.replace('abort', 'abort(epoch=1)')}"
-           " ongoing@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
+    to_version_2("an abort's marker is lost, and it joins the data", JOINED),
+    to_version_2("an abort's marker is lost, and it is committed elsewhere", JOINED,
+                 logs={"payments-0@1": "data(0)@21 commit(1, epoch=1)@22"}),
+    to_version_2("a late write is open", "data(0)@5 abort(1)@6 data(2)@5:30 data(3)@21 plain(4, appended)@40"),
+    to_version_2("what is open was never listed", JOINED, before=ABORTED_AT_6.replace("orders", "refunds")),
+    to_version_2("it is in flight", JOINED_AT_31, "ongoing(version=2)@30[payments-0]"),
+    to_version_2("it is prepared, as the first part of two phases", JOINED_AT_31, "ongoing(version=2)@30[payments-0]",
+                 before=f"id(app, timeout=none) {ABORTED_AT_6}"),
+    to_version_2("its markers are still to be written", JOINED, "ongoing(version=2)@20[payments-0] prepare_commit(epoch=1)@22"),
+    to_version_2("the next one hangs at the next epoch", AND_NEXT, f"{FIRST_OF_2} ongoing@30[orders-0]"),
+    to_version_2("the next one is to be aborted", AND_NEXT, f"{FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33"),
+    to_version_2("the next one was aborted", AND_NEXT, f"{FIRST_OF_2} ongoing@30[orders-0] prepare_abort(epoch=2)@33 complete@33"),
+    to_version_2("it wrote before it listed anything", "data(0)@5 data(1)@7 abort(2, of=8)@10"),
+    to_version_2("it was committed twice as far from the epoch, as it had been kept prepared", JOINED,
+                 FIRST_OF_2.replace("epoch=1", "epoch=2")),
+    to_version_2("the data is older than the end before it", "data(0)@5 abort(1, of=8)@5:30", want="MARKER_LOST_ABORT ABORT"),
+    to_version_2("the data is of after its end", "abort(0, of=8)@22:10 data(1)@22:20 plain(2, appended)@40",
+                 want="NEVER_ADDED ABORT"),
+    to_version_2("its client was started anew", "data(0)@5 plain(1, appended)@40", "empty(epoch=1)@7"
+                 " ongoing(version=2)@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT"),
+    to_version_2("it is not the first of version 2", "data(0)@5 plain(1, appended)@40",
+                 "ongoing@20[payments-0] prepare_commit(epoch=2)@22 complete@22", "MARKER_LOST_ABORT ABORT",
+                 before=f"id(app, version=2) {ABORTED_AT_6.replace('abort', 'abort(epoch=1)')}"),
     attack(39, "no earlier one had the epoch of the data", "data(0, epoch=1)@21 plain(1, appended)@40", "id(app, version=2) empty@0"
            " ongoing@4[payments-0] prepare_abort(epoch=1)@6 complete@6 ongoing(epoch=1)@20[payments-0] prepare_commit(epoch=2)@22"
            " complete@22", "NEVER_ADDED ABORT"),
