@@ -48,7 +48,7 @@ test-kafka: $(READY) ## the tests that need Kafka brokers: they start them on 12
 test-faults: $(READY) ## kill twenty jobs and a worker, run jobs at once, judge twelve dumps in three orders: before a release; half an hour
 	$(BIN)/pytest -m faults $(ARGS)
 
-test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes a fiftieth: before a release
+test-damage: $(READY) ## small dumps damaged in 22 000 ways, of which make test takes one in thirty: before a release
 	TXNLOG_DAMAGE=all $(BIN)/pytest tests/end_to_end/test_damage.py $(ARGS)
 
 test-browser: $(READY) ## the tests of the HTML report in Chromium, which has to be installed; a minute

@@ -56,15 +56,22 @@ QUESTIONS = {
 OTHERS = {"archive", "check", "copy-script", "detect", "prune", "report", "verify"}
 MORE = (
     ["groups", "--blocked"],
-    ["transactions", "--summary"],
     ["transactions", "--summary", "--by", "topic"],
+    ["transactions", "--topic", "lost-commit", "--format", "json"],
+    ["list", "--cluster", "it's ${no}\\such"],
+)
+MORE_STILL = (
+    ["transactions", "--summary"],
     ["transactions", "--summary", "--by", "partition"],
     ["transactions", "--summary", "--by", "hour"],
-    ["transactions", "--topic", "lost-commit", "--format", "json"],
     ["transactions", "--outcome", "ABORT", "--longer-than", "1ms", "--from", "2020-01-01T00:00:00Z", "--format", "csv"],
     ["transactions", "--to", "2100-01-01T00:00:00Z", "--limit", "3"],
     ["find-hanging", "--format", "json"],
-    ["list", "--cluster", "it's ${no}\\such"],
+)
+ASKED = (
+    *([command, *more] for command, more in QUESTIONS.items()),
+    *MORE,
+    *(pytest.param(each, marks=pytest.mark.processes) for each in MORE_STILL),
 )
 
 
@@ -96,7 +103,7 @@ def said(root: Root, question: list[str], capsys: pytest.CaptureFixture[str]) ->
     return code, out, error
 
 
-@pytest.mark.parametrize("question", [*([command, *more] for command, more in QUESTIONS.items()), *MORE], ids=" ".join)
+@pytest.mark.parametrize("question", ASKED, ids=" ".join)
 def test_a_command_says_of_a_catalog_what_it_says_of_a_folder(
     question: list[str], folder: Root, catalog: Root, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -152,6 +152,7 @@ def test_spark_reads_the_same_names_as_the_reports(spark: SparkSession, written:
     assert of_names([row.asDict() for row in found]) == sorted(HANGING)
 
 
+@pytest.mark.processes
 def test_a_rerun_finds_each_row_again(spark: SparkSession, written: Written) -> None:
     before = {table.name: len(rows(written.root, table)) for table in TABLES if table is not RUNS}
     run(spark, written.options)

@@ -36,13 +36,16 @@ def detected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> t
     return root, metrics
 
 
-@pytest.fixture(params=["made by Spark", "made by delta-rs"])
+BY_DELTA_RS = "made by delta-rs"
+
+
+@pytest.fixture(params=["made by Spark", BY_DELTA_RS])
 def root(request: pytest.FixtureRequest, detected: tuple[Root, Path]) -> Iterator[Root]:
     """The tables; that of verifications is Spark's, or is not there yet, as before this version."""
     original, _ = detected
     copy = Path(original.text).with_name("copy")
     shutil.copytree(original.text, copy)
-    if request.param == "made by delta-rs":
+    if request.param == BY_DELTA_RS:
         shutil.rmtree(copy / VERIFICATIONS.name)
     yield Root(str(copy))
     shutil.rmtree(copy)
@@ -89,6 +92,9 @@ def test_the_abort_list_offers_what_was_just_verified(root: Root, capsys: pytest
     assert "--verified-within: 'soon' is not a duration" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "root", [pytest.param("made by Spark", marks=pytest.mark.processes), BY_DELTA_RS], indirect=True
+)
 def test_spark_reads_and_keeps_what_delta_rs_wrote(
     spark: SparkSession, root: Root, detected: tuple[Root, Path]
 ) -> None:

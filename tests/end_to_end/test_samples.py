@@ -139,6 +139,7 @@ def test_how_many_coordinator_partitions_there_are_is_proved_by_the_ids(tables: 
     assert found == wanted
 
 
+@pytest.mark.processes
 def test_a_number_of_coordinator_partitions_that_the_ids_contradict_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -63,26 +63,20 @@ def test_raw_segments_win_and_the_table_of_files_says_so(tables: Root) -> None:
     assert raw["chosen_because"] == "raw segments, which have more than kafka-dump-log output"
 
 
-def test_a_text_without_any_time_of_a_broker_needs_one(spark: SparkSession, tmp_path: Path) -> None:
-    lines = (TEXTS / "4.3.0/deep.txt").read_text().splitlines(keepends=True)
+def test_a_text_that_names_neither_its_partition_nor_a_time_of_a_broker_needs_both(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lines = (TEXTS / "4.3.0/deep.txt").read_text().replace("orders-0/", "").splitlines(keepends=True)
     (tmp_path / "dump").mkdir()
-    (tmp_path / "dump/young.txt").write_text("".join(lines[:6]))
-    options = {"dump": str(tmp_path / "dump"), "tables": str(tmp_path / "tables")}
-    with pytest.raises(DumpError, match=r"it is not known when \. was copied or printed: give the time with --as-of"):
-        run(spark, detect_options(options))
-    run(spark, detect_options({**options, "as_of": "2026-11-21T12:00:00Z"}))
-    assert len(rows(Root(options["tables"]), OPEN_TRANSACTIONS)) == 1
-
-
-def test_a_text_of_an_unknown_partition_ends_the_job_with_one_line(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "dump").mkdir()
-    content = (TEXTS / "4.3.0/deep.txt").read_bytes().replace(b"orders-0/", b"")
-    (tmp_path / "dump/ticket.txt").write_bytes(content)
+    (tmp_path / "dump/ticket.txt").write_text("".join(lines[:6]))
     options = {"dump": str(tmp_path / "dump"), "tables": str(tmp_path / "tables")}
     words = "ticket.txt: byte 0: Dumping 00000000000000000000.log names no partition: name it with --topic-partition"
     with pytest.raises(DumpError, match=words):
         run(spark, detect_options(options))
-    run(spark, detect_options({**options, "topic_partition": "orders-0"}))
+    options["topic_partition"] = "orders-0"
+    with pytest.raises(DumpError, match=r"it is not known when \. was copied or printed: give the time with --as-of"):
+        run(spark, detect_options(options))
+    run(spark, detect_options({**options, "as_of": "2026-11-21T12:00:00Z"}))
     (row,) = rows(Root(options["tables"]), OPEN_TRANSACTIONS)
     assert (row["topic"], row["partition"]) == ("orders", 0)
 

@@ -86,11 +86,14 @@ def kind_of(dump: Dump, row: dict[str, Any]) -> str | None:
 
 @dataclass
 class Outcome:
-    """What was wrong, how many hangs of each kind and dump were decided, and of each seed how many by the archive."""
+    """What was wrong; how many hangs of each kind and dump were decided, and of each kind and seed; how many of each
+    seed by the archive.
+    """
 
     wrong: list[str] = field(default_factory=list)
     decided: Counter[tuple[str, str]] = field(default_factory=Counter)
     hangs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    by_seed: Counter[tuple[str, int]] = field(default_factory=Counter)
     by_archive: Counter[int] = field(default_factory=Counter)
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
@@ -112,6 +115,7 @@ class Outcome:
             self.hangs[key] += 1
             is_decided = row["action"] not in (UNDECIDED, WAIT)
             self.decided[key] += is_decided
+            self.by_seed[kind, dump.cluster.seed] += is_decided
             self.by_archive[dump.cluster.seed] += is_decided and _names_archive(row)
 
     def shares(self) -> Iterable[str]:
