@@ -12,7 +12,7 @@ import pytest
 
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.inventory import inventory
-from txnlog.job.few_rows import FEW_BYTES, MOST_BYTES, MOST_FILES, is_few_rows
+from txnlog.job.few_rows import FEW_BYTES, MOST_BYTES, MOST_BYTES_IN_FULL, MOST_FILES, is_few_rows
 
 SEGMENT = "00000000000000000000.log"
 
@@ -43,6 +43,13 @@ def dump_of(folder: Path, sizes: dict[str, int]) -> Inventory:
 )
 def test_what_reaches_spark_row_by_row_decides(tmp_path: Path, sizes: dict[str, int], few_rows: bool) -> None:
     assert is_few_rows(dump_of(tmp_path, sizes)) == few_rows
+
+
+@pytest.mark.parametrize(("size", "few_rows"), [(MOST_BYTES_IN_FULL, True), (MOST_BYTES_IN_FULL + 1, False)])
+def test_in_full_each_transaction_is_a_row(tmp_path: Path, size: int, few_rows: bool) -> None:
+    dump = dump_of(tmp_path, {f"orders-0/{SEGMENT}": size})
+    assert is_few_rows(dump, is_full=True) == few_rows
+    assert is_few_rows(dump)
 
 
 def test_many_files_are_many_rows(tmp_path: Path) -> None:
