@@ -26,6 +26,8 @@ SETTINGS: dict[str, str | int | bool] = {
     "spark.executor.memory": "512m",
     "spark.driver.memory": "768m",
     "spark.cores.max": 2,
+    # 200 by default, of which each stage would write all.
+    "spark.sql.shuffle.partitions": 4,
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
 }

@@ -122,6 +122,7 @@ def old_nights(store: Store) -> None:
             store.append(table, local_frame(store.spark, [filled(table, row)], arrow_schema(table.row)))
 
 
+@pytest.mark.faults
 def test_a_prune_that_is_killed_after_any_commit_ends_as_if_it_was_not(
     spark: SparkSession, archived: Path, tmp_path: Path
 ) -> None:

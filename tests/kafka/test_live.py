@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,22 +15,36 @@ from abort_lines import abort_lines, transaction_of
 from partition_ends import all_ends
 from pyspark.sql import Row, SparkSession
 
+from tests.archived_dumps import OF_THE_FIRST
+from tests.end_to_end.processes import as_if_killed, contents, in_order
 from tests.kafka.conftest import Aborted, Judged
 from tests.kafka.trials import PADDING_MS
 from txnlog.cli import main
-from txnlog.config import detect_options
+from txnlog.config import DetectOptions, detect_options
 from txnlog.dump.inventory import inventory
 from txnlog.errors import ClusterError
+from txnlog.job.archiving import archive_cluster
 from txnlog.job.facts import facts_of
 from txnlog.job.main import run
+from txnlog.live import coordinators
+from txnlog.live.answers import Topic
 from txnlog.live.cluster import LiveCluster
 from txnlog.live.coordinator_facts import BROKER
-from txnlog.live.coordinators import coordinator_logs
+from txnlog.live.coordinators import CoordinatorLogs, coordinator_logs, logs_in_turn
 from txnlog.live.settings import ClusterSettings, cluster_settings, with_live_settings
 from txnlog.live.verifications import verifications
 from txnlog.report.table_rows import rows
 from txnlog.sources.reading import evidence
-from txnlog.tables.layout import ABORT_CANDIDATES, OPEN_TRANSACTIONS, RUNS, VERIFICATIONS, Root
+from txnlog.tables.layout import (
+    ABORT_CANDIDATES,
+    COORDINATOR_RANGES,
+    COORDINATOR_RECORDS,
+    OPEN_TRANSACTIONS,
+    RUNS,
+    TABLES,
+    VERIFICATIONS,
+    Root,
+)
 
 pytestmark = pytest.mark.kafka
 OPTIONS = detect_options({"dump": "d", "tables": "t"})
@@ -203,6 +217,38 @@ def test_a_dump_without_coordinators_is_judged_by_the_running_ones(
     ended = {place for place, cause in expected.items() if cause == "PENDING"}
     assert {causes["with"][place] for place in ended} <= {"TOO_YOUNG"}
     assert without(causes["with"], tuple(ended)) == without(expected, tuple(ended))
+
+
+def test_an_archive_of_the_running_cluster_that_was_killed_goes_on_where_its_ranges_end(
+    judged: Judged, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_ends: list[Mapping[int, int]] = []
+
+    def noted(live: LiveCluster, topic: Topic, known: Mapping[int, int]) -> Iterator[CoordinatorLogs]:
+        known_ends.append(known)
+        return logs_in_turn(live, topic, known)
+
+    monkeypatch.setattr(coordinators, "logs_in_turn", noted)
+    # Each partition is kept before the next one is read.
+    monkeypatch.setattr(coordinators, "RECORDS_AT_ONCE", 1)
+
+    def archived(tables: Path) -> int:
+        options = DetectOptions("", str(tables), "alive")
+        return archive_cluster(lambda _: spark, options, "alive", live(judged), lambda _: None)["alive"]
+
+    whole, tables = tmp_path / "whole", tmp_path / "tables"
+    new = archived(whole)
+    of_parts = [each.parts[-3] for each in in_order(whole)][len(TABLES) :]
+    # The first part, and of the second one what proves nothing without its range.
+    kept = of_parts.index(COORDINATOR_RANGES.name) + 2
+    assert of_parts[kept - 1] == COORDINATOR_RECORDS.name
+    as_if_killed(whole, len(TABLES) + kept, tables)
+    (there,) = rows(Root(str(tables)), COORDINATOR_RANGES)
+    assert archived(tables) == new - (there["to_offset"] - there["from_offset"]) < new
+    assert {one: end for one, end in known_ends[-1].items() if end} == {
+        there["coordinator_partition"]: there["to_offset"]
+    }
+    assert contents(tables, OF_THE_FIRST) == contents(whole, OF_THE_FIRST)
 
 
 def verdicts(found: list[dict[str, Any]]) -> dict[Any, Any]:
