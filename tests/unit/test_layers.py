@@ -56,6 +56,14 @@ def test_no_module_is_over_250_lines() -> None:
     assert [module.name for module in MODULES if len(module.read_text("utf-8").splitlines()) > 250] == []
 
 
+def test_no_window_is_summed_up_anew_for_each_row() -> None:
+    """As Spark does where a frame begins at the row and ends with its partition: of n rows it then adds up n² / 2."""
+    of_partition = "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    framed = [line for module in MODULES for line in module.read_text("utf-8").splitlines() if "FOLLOWING" in line]
+    assert framed
+    assert [line for line in framed if of_partition not in line] == []
+
+
 def imported(source: str) -> Iterator[str]:
     """The modules that a source names in its imports, and the packages around them."""
     for node in ast.walk(ast.parse(source)):

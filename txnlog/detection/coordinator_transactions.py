@@ -11,7 +11,8 @@ from txnlog.detection.coordinator_records import ID, IS_BIRTH, IS_UNDER_WAY, WRI
 _IN_TURN = f"PARTITION BY {', '.join(ID)} ORDER BY offset"
 _OF_EPOCH = f"PARTITION BY {', '.join(ID)}, producer_id, producer_epoch ORDER BY offset"
 _EARLIER = f"({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-_FOLLOWING = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
+# Of all records of the epoch: what only follows each record, Spark would add up anew for each.
+_ALL = f"({_OF_EPOCH} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
 _BEFORE = (
     f"struct(coordinator_epoch AS epoch, {WRITTEN} AS written, last_update_timestamp AS updated, state, producer_id,"
     " producer_epoch, client_transaction_version AS version)"
@@ -57,8 +58,9 @@ def histories(states: DataFrame, ids: DataFrame) -> DataFrame:
             " AS previous_ended",
             f"last_value(if(state RLIKE '^(Prepare|Complete)Abort', {WRITTEN}, NULL), true) OVER {_EARLIER}"
             " AS previous_aborted",
-            f"count_if(state RLIKE 'Commit$') OVER ({_OF_EPOCH} {_FOLLOWING}) > 0"
-            f" OR coalesce(last_value(state) OVER ({_OF_EPOCH} {_FOLLOWING}) = 'Ongoing', false) AS goes_on",
+            f"coalesce(max(if(state RLIKE 'Commit$', offset, NULL)) OVER {_ALL} > offset, false)"
+            f" OR coalesce(last_value(state) OVER {_ALL} = 'Ongoing' AND max(offset) OVER {_ALL} > offset, false)"
+            " AS goes_on",
         )
     )
 

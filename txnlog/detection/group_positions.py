@@ -22,10 +22,11 @@ _IS_COMMIT = "record_type IN ('LEGACY_OFFSET_COMMIT', 'OFFSET_COMMIT')"
 # The types of a commit have keys of their own, and are one offset to the coordinator.
 _KEY = (*MEMBER, "topic", "partition", "kind")
 _KIND = f"if({_IS_COMMIT}, 'COMMIT', record_type) AS kind"
-_OF_PRODUCER = "PARTITION BY cluster, coordinator_partition, producer_id ORDER BY offset"
+_OF_PRODUCER = "PARTITION BY cluster, coordinator_partition, producer_id"
+# The next marker.
 _ENDED = (
-    "first_value(if(fate = 'MARKER', struct(applied_at, is_commit), NULL), true)"
-    f" OVER ({_OF_PRODUCER} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS ended"
+    "last_value(if(fate = 'MARKER', struct(applied_at, is_commit), NULL), true)"
+    f" OVER ({_OF_PRODUCER} ORDER BY offset DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ended"
 )
 _FINAL = f"max(if(fate = 'FINAL', struct(offset, is_tombstone), NULL)) OVER (PARTITION BY {', '.join(_KEY)})"
 # A tombstone removes what counted before it; of two commits the one with the larger offset wins.

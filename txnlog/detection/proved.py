@@ -123,7 +123,7 @@ def _since_coordinator(
     # A marker without a time was written before those that follow it in its log.
     next_marker = (
         f"min(if(is_open, NULL, ended_by)) OVER (PARTITION BY {', '.join(COPY)}, producer_id"
-        " ORDER BY until RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
+        " ORDER BY until DESC RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     )
     later = (
         traces.join(believed, [*COPY], "left")

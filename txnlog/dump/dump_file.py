@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from txnlog.dump.manifest import CopyTime
 from txnlog.dump.text_splits import WHOLE, Split
+from txnlog.format.coordinator import TRANSACTION_STATE
+from txnlog.format.group_messages import CONSUMER_OFFSETS
 
+# Each record of their logs counts; of other logs the batches are summed up.
+COORDINATOR_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
+# A byte of a text takes longer to read than one of a segment. Of a byte of records that become rows, Spark keeps more
+# than one.
+WEIGHT_OF_TEXT, WEIGHT_OF_RECORDS = 4, 8
 METADATA_TOPIC = "__cluster_metadata"
 # Texts in a log directory are another copy of it. No path of a dump looks like that.
 TEXTS = "//text"
@@ -77,8 +84,11 @@ class DumpFile:
 
     @property
     def weight(self) -> int:
-        """About how many bytes are read of it."""
-        return self.size
+        """How much of a task it is: about as many bytes of batches that are summed up."""
+        if self.is_text:
+            return self.size * WEIGHT_OF_TEXT
+        is_of_coordinator = self.topic in COORDINATOR_TOPICS and self.kind is FileKind.SEGMENT
+        return self.size * (WEIGHT_OF_RECORDS if is_of_coordinator else 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
-from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.format.group_messages import CONSUMER_OFFSETS
+from txnlog.dump.dump_file import COORDINATOR_TOPICS, DumpFile, FileKind, Inventory
 
 # Up to here to plan takes longer than to compute.
 FEW_BYTES = 8 << 20
@@ -16,8 +14,6 @@ MOST_BYTES, MOST_FILES = 8 << 30, 2_000
 MOST_BYTES_IN_FULL = 256 << 20
 # What a compressed text may have more than its file.
 COMPRESSED, EXPANSION = (".gz", ".zst"), 32
-# Of `__consumer_offsets` the last record of each key.
-ROW_BY_ROW_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
 
 
@@ -32,7 +28,7 @@ def is_few_rows(dump: Inventory, is_full: bool = False) -> bool:
 
 
 def _is_row_by_row(file: DumpFile) -> bool:
-    return file.is_text or file.topic in ROW_BY_ROW_TOPICS or file.kind in ROW_BY_ROW
+    return file.is_text or file.topic in COORDINATOR_TOPICS or file.kind in ROW_BY_ROW
 
 
 def _size(files: Iterable[DumpFile]) -> int:

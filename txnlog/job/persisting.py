@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
+from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,9 +20,10 @@ AHEAD = "txnlog-ahead"
 
 @contextmanager
 def persisting(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
-    """Persists the frames it is given, which are used several times, in memory or on disk meanwhile.
+    """Persists the frames it is given, which are used several times, on disk meanwhile.
 
-    Each is computed at once, beside whatever else is done until it is needed.
+    Each is computed at once, beside whatever else is done until it is needed. What Spark keeps in memory its sorts have
+    to do without, and a task that finds no room for a block has it in memory twice.
     """
     persisted, ahead = list[DataFrame](), ThreadPoolExecutor(FRAMES_AHEAD)
 
@@ -31,7 +33,7 @@ def persisting(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]
 
     def persist(frame: DataFrame) -> DataFrame:
         try:
-            persisted.append(frame.persist())
+            persisted.append(frame.persist(StorageLevel.DISK_ONLY))
         except PySparkException:
             # Serverless compute keeps nothing: it is computed anew each time, which is slower and just as right.
             return frame

@@ -22,10 +22,8 @@ from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
 from txnlog.spark.schema import spark_schema
 
-BYTES_PER_TASK = 256 << 20
+WEIGHT_PER_TASK = 256 << 20
 FILES_PER_TASK = 2_000
-# A byte of a text takes longer than one of a segment.
-WEIGHT_OF_TEXT = 4
 
 
 class Readable(Protocol):
@@ -33,11 +31,7 @@ class Readable(Protocol):
 
     @property
     def weight(self) -> int:
-        """About how many bytes."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it is the output of `kafka-dump-log.sh`."""
+        """How much of a task it is, as of a `DumpFile`."""
 
 
 @dataclass
@@ -63,16 +57,15 @@ class _Reader(DataSourceReader):
 
 
 def tasks(files: Sequence[Readable]) -> Iterator[Task]:
-    """Files in groups of bounded bytes and number, in their order: adjacent files share a task."""
+    """Files in groups of bounded weight and number, in their order: adjacent files share a task."""
     group: list[Readable] = []
     size = 0
     for file in files:
-        weight = file.weight * (WEIGHT_OF_TEXT if file.is_text else 1)
-        if group and (size + weight > BYTES_PER_TASK or len(group) == FILES_PER_TASK):
+        if group and (size + file.weight > WEIGHT_PER_TASK or len(group) == FILES_PER_TASK):
             yield Task(group)
             group, size = [], 0
         group.append(file)
-        size += weight
+        size += file.weight
     if group:
         yield Task(group)
 

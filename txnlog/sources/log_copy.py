@@ -50,8 +50,8 @@ class LogCopy(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """About how many bytes are read."""
-        return sum(file.size for file in self.files if file.is_text or file.kind is FileKind.SEGMENT)
+        """How much of a task it is, as of a `DumpFile`."""
+        return sum(file.weight for file in self.files if file.is_text or file.kind is FileKind.SEGMENT)
 
 
 class Damage(NamedTuple):

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from txnlog.dump.dump_file import DumpFile, FileKind
+from txnlog.dump.dump_file import COORDINATOR_TOPICS, DumpFile, FileKind
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError
 from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
-from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.sources.small_files import LARGEST_TEXT
 
-OF_COORDINATORS = (TRANSACTION_STATE, CONSUMER_OFFSETS)
-# Bytes of the segments that one task reads; a larger segment is read by one task as well.
-BYTES_AT_ONCE = 256 << 20
+# What one task reads of a log; a segment that weighs more is read by one task as well.
+WEIGHT_AT_ONCE = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,9 @@ class LogFiles:
 
     @property
     def weight(self) -> int:
-        """About how many bytes are read."""
+        """How much of a task they are, as of a `DumpFile`."""
         unread = segments_of(self.files)[:-1] if self.from_snapshot else []
-        return sum(file.size for file in self.files) - sum(file.size for file in unread)
+        return sum(file.weight for file in self.files) - sum(file.weight for file in unread)
 
     @property
     def is_text(self) -> bool:
@@ -63,20 +60,20 @@ def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
         newest = max((base_of(segment) for segment in segments_of(of_one)), default=0)
         log = LogFiles(tuple(of_one), snapshots, newest, starts.get(log_dir, {}).get((topic, partition or 0)))
         # Every record of a coordinator counts.
-        if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic not in OF_COORDINATORS:
+        if from_snapshots and snapshots and len(segments_of(of_one)) > 1 and topic not in COORDINATOR_TOPICS:
             yield replace(log, from_snapshot=True)
         else:
             yield from _in_groups(log)
 
 
 def _in_groups(log: LogFiles) -> Iterator[LogFiles]:
-    """The log in groups of bounded size: adjacent segments, the last of them with all other files.
+    """The log in groups of bounded weight: adjacent segments, the last of them with all other files.
 
     So the snapshots of a log that is one group are parsed once.
     """
     group: list[DumpFile] = []
     for segment in segments_of(log.files):
-        if group and sum(file.size for file in (*group, segment)) > BYTES_AT_ONCE:
+        if group and sum(file.weight for file in (*group, segment)) > WEIGHT_AT_ONCE:
             yield replace(log, files=tuple(group))
             group = []
         group.append(segment)

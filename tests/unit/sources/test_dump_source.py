@@ -34,6 +34,17 @@ def test_each_task_reads_what_it_was_dealt(
     assert dealt == {(0, 0), (1, 0), (2, 1), (3, 1), (4, 2)}
 
 
+@pytest.mark.parametrize(
+    ("topic", "dealt"), [("orders", [6]), ("__transaction_state", [2, 2, 2]), ("__consumer_offsets", [2, 2, 2])]
+)
+def test_a_task_reads_less_of_a_log_whose_records_are_rows(tmp_path: Path, topic: str, dealt: list[int]) -> None:
+    for partition in range(6):
+        file = segment(tmp_path, f"{topic}-{partition}", data(0))
+        with file.open("r+b") as of_size:
+            of_size.truncate(12 << 20)
+    assert [len(task.files) for task in dump_source.tasks(inventory(tmp_path).files)] == dealt
+
+
 def test_a_dump_without_files_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     segment(tmp_path, "orders-0", data(0))
     assert reading.checkpoints(spark, inventory(tmp_path)).collect() == []
