@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from delta import DeltaTable
@@ -26,7 +25,7 @@ from tests.archived_dumps import (
     history,
     side_by_side,
 )
-from tests.executions import IN_FULL, last_execution, scans
+from tests.executions import IN_FULL, Scan, last_execution, scans
 from tests.quick_spark import with_settings
 from txnlog.cli import main
 from txnlog.errors import HistoryError, TableError
@@ -107,25 +106,25 @@ CASES: Mapping[str, Sequence[Dumped]] = {
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Judged, list[Scan]]:
+    """The dumps of all clusters, archived and judged, and how the last run read the archive."""
     found = Judged(spark, tmp_path_factory.mktemp("archive"))
     *earlier, last = side_by_side(found.folder, CASES)
     for each in earlier:
         found.archive(each)
-    found.detect(last)
-    return found
-
-
-def test_what_a_run_needs_of_the_archive_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
-    judged = Judged(spark, tmp_path)
-    *earlier, last = side_by_side(tmp_path, {"c": CASES["overlapping"]})
-    for each in earlier:
-        judged.archive(each)
     with with_settings(spark, IN_FULL):
         before = last_execution(spark)
-        judged.detect(last)
-        found = scans(spark, before, COORDINATOR_RECORDS)
-    assert len([scan for scan in found if "file" in scan.columns and scan.files]) == 1
+        found.detect(last)
+        return found, scans(spark, before, COORDINATOR_RECORDS)
+
+
+@pytest.fixture(scope="module")
+def judged(run: tuple[Judged, list[Scan]]) -> Judged:
+    return run[0]
+
+
+def test_what_a_run_needs_of_the_archive_is_read_once(run: tuple[Judged, list[Scan]]) -> None:
+    assert len([scan for scan in run[1] if "file" in scan.columns and scan.files]) == 1
 
 
 @pytest.mark.parametrize(
