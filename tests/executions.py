@@ -39,6 +39,13 @@ def scans(spark: SparkSession, after: int, table: Table) -> list[Scan]:
     ]
 
 
+def is_compiled(spark: SparkSession, after: int) -> bool:
+    """Whether Spark compiled a plan of any execution after that one."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    graphs = (store.planGraph(execution) for execution in range(after + 1, last_execution(spark) + 1))
+    return any(node.name().startswith("WholeStageCodegen") for graph in graphs for node in _list(graph.allNodes()))
+
+
 def _scans(store: Any, execution: int, place: str) -> Iterator[Scan]:
     values = store.executionMetrics(execution)
     for node in _list(store.planGraph(execution).allNodes()):

@@ -26,9 +26,9 @@ from tests.archived_dumps import (
     side_by_side,
 )
 from tests.executions import IN_FULL, Scan, last_execution, scans
-from tests.quick_spark import with_settings
 from txnlog.cli import main
 from txnlog.errors import HistoryError, TableError
+from txnlog.spark.session import with_settings
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, OPEN_TRANSACTIONS, TRANSACTIONS, Root
 
 pytestmark = pytest.mark.processes

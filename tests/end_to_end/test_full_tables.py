@@ -7,15 +7,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.end_to_end.processes import as_if_killed, contents, in_order
+from tests.executions import is_compiled, last_execution
 from tests.pages import ROOT
 from tests.small_dumps import DAY, FIRST_PRODUCER_ID, small_dump
 from tests.writer import NOW
 from txnlog.config import detect_options
 from txnlog.dump.inventory import inventory
+from txnlog.job import few_rows
 from txnlog.job.main import run
 from txnlog.report.partition_findings import Recorded
 from txnlog.report.table_rows import rows
@@ -47,6 +52,12 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     tables = tmp_path_factory.mktemp("samples")
     detected(spark, SAMPLES, tables)
     return tables
+
+
+def test_of_their_columns_nothing_is_kept_that_files_could_be_skipped_by(tables: Path) -> None:
+    found = pa.table(DeltaTable(str(tables / PARTITION_TRANSACTIONS.name)).get_add_actions(flatten=True))
+    assert pc.sum(found.column("num_records")).as_py() == len(listed(tables))
+    assert [name for name in found.column_names if name.startswith(("min", "max", "null"))] == []
 
 
 def test_the_shop_has_each_transaction_that_its_coordinators_ended(tables: Path) -> None:
@@ -134,9 +145,17 @@ def test_the_latest_dump_that_is_read_in_full_is_listed(spark: SparkSession, tmp
 
 
 @pytest.mark.processes
-def test_a_rerun_completes_what_a_killed_run_began(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_rerun_completes_what_a_killed_run_began(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dump, whole = small_dump(tmp_path / "dump"), tmp_path / "whole"
-    detected(spark, dump, whole)
+    # The first as of a dump with many transactions: the plans for them are compiled.
+    with monkeypatch.context() as patched:
+        patched.setattr(few_rows, "MANY_BYTES_IN_FULL", 0)
+        before = last_execution(spark)
+        detected(spark, dump, whole)
+        assert is_compiled(spark, before)
+    assert not is_compiled(spark, last_execution(spark) - 1)
     last = [commit.parent.parent.name for commit in in_order(whole)[-2:]]
     assert last == ["findings", "runs"]
     as_if_killed(whole, len(in_order(whole)) - 1, tmp_path / "killed")

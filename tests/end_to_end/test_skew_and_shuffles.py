@@ -12,7 +12,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.coordinator_writer import coordinator_record
-from tests.quick_spark import with_settings
 from tests.writer import ABORT, NOW, batch, copied_at, data, marker, put, segment
 from txnlog.config import DetectOptions, Thresholds
 from txnlog.detection.pipeline import detect
@@ -22,7 +21,7 @@ from txnlog.job.facts import facts_of
 from txnlog.sources import dump_source
 from txnlog.sources.reading import evidence
 from txnlog.spark.materialize import Materialized, materialized_together
-from txnlog.spark.session import IS_SMALL
+from txnlog.spark.session import IS_SMALL, with_settings
 
 MANIFEST = """cluster = "{}"
 transaction_state_partitions = 1

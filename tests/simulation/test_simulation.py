@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.quick_spark import with_settings
 from tests.simulation.contradictions import contradictions, stronger
 from tests.simulation.dumps import dumps_of
 from tests.simulation.judged import Outcome, judged
+from txnlog.spark.session import with_settings
 
 FIXED = range(1, 151)
 FRESH = random.SystemRandom().randrange(2**31)

@@ -63,7 +63,7 @@ class Facts:
     transaction_max_timeout_ms and coordinator_partitions (null if not stated).
     `group_records` are what is left of `__consumer_offsets` (`GroupRecordRow`), from which no verdict is reached.
     `partition_transactions` returns rows of `PartitionTransactionRow`: all those of the copies (`COPY`) that it is
-    given, from the whole log; None where no log is to be read in full.
+    given, from the whole log; None where no log is to be read in full. `has_many_transactions`: they may be many.
     `remembered` has (cluster, producer_id, transactional_id) of earlier runs: it names an id that its coordinator has
     forgotten, and proves nothing.
     `sightings` are open transactions of other dumps: cluster, topic, partition, producer_id, start_offset, batches,
@@ -81,6 +81,7 @@ class Facts:
     log_dirs: DataFrame
     group_records: DataFrame | None = None
     partition_transactions: Callable[[Collection[Mapping[str, Any]]], DataFrame] | None = None
+    has_many_transactions: bool = False
     remembered: DataFrame | None = None
     sightings: DataFrame | None = None
     archive: Archive | None = None

@@ -14,6 +14,7 @@ from txnlog.config import DetectOptions
 from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
 from txnlog.dump.text_splits import may_be_split
+from txnlog.job.few_rows import has_many_transactions
 from txnlog.sources import reading
 from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, GROUP_RECORDS, OF_REPLAY, PIECES, SNAPSHOTS, STATES
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
@@ -63,6 +64,7 @@ def facts_of(
         group_records=entries(GROUP_RECORDS),
         log_dirs=log_dirs_frame(spark, dump.log_dirs, options),
         partition_transactions=_transactions_of(spark, dump) if options.full else None,
+        has_many_transactions=has_many_transactions(dump),
     )
     if coordinators is None:
         return facts

@@ -10,21 +10,23 @@ from txnlog.dump.dump_file import COORDINATOR_TOPICS, DumpFile, FileKind, Invent
 FEW_BYTES = 8 << 20
 # Batches are summed up where they are read: many bytes of them are few rows, unless their producer ids are many.
 MOST_BYTES, MOST_FILES = 8 << 30, 2_000
-# With `--full` each transaction is a row: of 200-byte batches this has as many as make either session take as long.
-MOST_BYTES_IN_FULL = 256 << 20
+# With `--full` each transaction is a row. From here on compiled plans gain more than it takes to compile them, with
+# 200-byte batches and seven a transaction.
+MANY_BYTES_IN_FULL = 16 << 20
 # What a compressed text may have more than its file.
 COMPRESSED, EXPANSION = (".gz", ".zst"), 32
 ROW_BY_ROW = frozenset({FileKind.PRODUCER_SNAPSHOT, FileKind.TRANSACTION_INDEX})
 
 
-def is_few_rows(dump: Inventory, is_full: bool = False) -> bool:
-    """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment.
-
-    `is_full`: the transactions of each log are rows, too.
-    """
+def is_few_rows(dump: Inventory) -> bool:
+    """Whether Spark gets few rows of it: all but the sums over its batches are read in a moment."""
     rows = (file for file in dump.files if _is_row_by_row(file))
-    most = MOST_BYTES_IN_FULL if is_full else MOST_BYTES
-    return len(dump.files) <= MOST_FILES and _size(dump.files) <= most and _size(rows) <= FEW_BYTES
+    return len(dump.files) <= MOST_FILES and _size(dump.files) <= MOST_BYTES and _size(rows) <= FEW_BYTES
+
+
+def has_many_transactions(dump: Inventory) -> bool:
+    """Whether its logs may have so many transactions that a row of each is worth a compiled plan."""
+    return _size(dump.files) >= MANY_BYTES_IN_FULL
 
 
 def _is_row_by_row(file: DumpFile) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.detection.findings import findings
 from txnlog.detection.inputs import Facts
@@ -12,6 +14,7 @@ from txnlog.job.steps import Steps
 from txnlog.keys import COPY, PARTITION
 from txnlog.report.partition_findings import CLOCK_SKEW_MS
 from txnlog.spark.materialize import materialized_together
+from txnlog.spark.session import for_many_rows
 from txnlog.tables.layout import FINDINGS, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, TRANSACTIONS
 from txnlog.tables.store import Store
 
@@ -23,7 +26,8 @@ def write_full(store: Store, clusters: list[str], facts: Facts, detection: Detec
     """
     if facts.partition_transactions is None:
         return
-    with steps.step("write the transactions of all logs"):
+    plans = for_many_rows(store.spark) if facts.has_many_transactions else nullcontext()
+    with steps.step("write the transactions of all logs"), plans:
         latest = latest_copies(detection, later_copies(store, clusters, since, are_full=True))
         (copies,) = materialized_together(latest.where(f"NOT {IS_COORDINATOR}"))
         if not copies.rows.num_rows:

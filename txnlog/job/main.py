@@ -63,7 +63,7 @@ def run_in(
     steps, started = Steps(announce), datetime.now(UTC)
     options, dump, coordinators = _prepared(options, steps)
     with steps.step("start Spark"):
-        spark = start(is_few_rows(dump, options.full))
+        spark = start(is_few_rows(dump))
     store, clusters = Store(spark, Root(options.tables)), sorted({each.cluster for each in dump.log_dirs})
     with ExitStack() as writing, persisting(spark) as persist:
         with steps.step("read the dump"):

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from txnlog.errors import SetupError
 from txnlog.spark.interrupts import heeded_afterwards
@@ -95,6 +95,13 @@ SMALL_PLANS: Mapping[str, Setting] = {
     "spark.databricks.delta.allFilesInCrc.enabled": False,
 }
 
+# What of this a step with many rows has otherwise, in a session for few.
+PLANS_FOR_MANY: Mapping[str, Setting] = {
+    "spark.sql.shuffle.partitions": LOCAL["spark.sql.shuffle.partitions"],
+    "spark.sql.codegen.wholeStage": True,
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+
 # A session for few rows: what Java's second compiler makes faster does not run often enough to pay. With one compiler
 # Java keeps 48 MiB for what it compiles: many plans fill them, and nothing is compiled any more.
 SMALL: Mapping[str, Setting] = {
@@ -145,6 +152,26 @@ def running_session() -> SparkSession | None:
 def is_small(spark: SparkSession) -> bool:
     """Whether it is a session of our own for few rows (`SMALL`)."""
     return spark.conf.get(IS_SMALL, "false") == "true"
+
+
+@contextmanager
+def for_many_rows(spark: SparkSession) -> Iterator[None]:
+    """Compiled plans and several partitions meanwhile, if it is a session of our own for few rows."""
+    with with_settings(spark, PLANS_FOR_MANY if is_small(spark) else {}):
+        yield
+
+
+@contextmanager
+def with_settings(spark: SparkSession, settings: Mapping[str, Setting]) -> Iterator[None]:
+    """Other settings of a session meanwhile."""
+    before: dict[str, Any] = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
 
 
 def _has_platform(settings: Mapping[str, Setting]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from txnlog.errors import TableError
 from txnlog.tables import catalog
-from txnlog.tables.layout import PROPERTIES, URI, Root, Table, columns_of
+from txnlog.tables.layout import URI, Root, Table, columns_of
 from txnlog.tables.lock import only_writer
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _opened(path: str, table: Table) -> DeltaTable:
         _delta_schema(table),
         partition_by=["cluster"],
         description=table.comment,
-        configuration=PROPERTIES,
+        configuration=dict(table.properties),
     )
     made.alter.add_constraint(table.checks)
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from txnlog.tables.layout import CHECK, PROPERTIES, Root, Table, columns_of, literal, quoted
+from txnlog.tables.layout import CHECK, Root, Table, columns_of, literal, quoted
 
 
 def creation(root: Root, table: Table) -> list[str]:
@@ -14,7 +14,8 @@ def creation(root: Root, table: Table) -> list[str]:
     catalog only the statement is documented.
     """
     checks = {} if root.is_schema else {f"{CHECK}{check}": condition for check, condition in table.checks.items()}
-    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in (PROPERTIES | checks).items())
+    wanted = {**table.properties, **checks}
+    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in wanted.items())
     name = root.sql_name(table)
     columns = ", ".join(
         f"{quoted(field.name)} {field.wire.ddl}{'' if field.nullable else ' NOT NULL'} COMMENT {literal(field.meaning)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,9 @@ URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://?.*", re.DOTALL)
 CHECK = "delta.constraints."
 # What delta-rs reads and appends to.
 PROPERTIES = {"delta.enableDeletionVectors": "false", "delta.checkpointPolicy": "classic"}
+# Each of a table's files has rows of most partitions and times: Delta takes long to find what its columns range over,
+# and nobody skips a file by it.
+NOT_INDEXED = {"delta.dataSkippingNumIndexedCols": "0"}
 
 
 class Table(NamedTuple):
@@ -39,6 +43,7 @@ class Table(NamedTuple):
     key: tuple[str, ...]
     checks: dict[str, str]
     comment: str
+    properties: Mapping[str, str] = PROPERTIES
 
 
 # Which rules judged an abort candidate. Those of generation 2 asked for a proof of each thing that an abort rests on;
@@ -145,6 +150,7 @@ PARTITION_TRANSACTIONS = Table(
     (*PARTITION, "producer_id", "first_offset", "marker_offset"),
     {"known_outcome": "outcome IN ('COMMIT', 'ABORT', 'OPEN', 'UNKNOWN')"},
     "Transactions in each partition as its log shows them, by the latest dump of it that `detect --full` judged.",
+    PROPERTIES | NOT_INDEXED,
 )
 FINDINGS = Table(
     "findings",

@@ -12,7 +12,14 @@ import pytest
 
 from txnlog.dump.dump_file import Inventory
 from txnlog.dump.inventory import inventory
-from txnlog.job.few_rows import FEW_BYTES, MOST_BYTES, MOST_BYTES_IN_FULL, MOST_FILES, is_few_rows
+from txnlog.job.few_rows import (
+    FEW_BYTES,
+    MANY_BYTES_IN_FULL,
+    MOST_BYTES,
+    MOST_FILES,
+    has_many_transactions,
+    is_few_rows,
+)
 
 SEGMENT = "00000000000000000000.log"
 
@@ -45,10 +52,10 @@ def test_what_reaches_spark_row_by_row_decides(tmp_path: Path, sizes: dict[str, 
     assert is_few_rows(dump_of(tmp_path, sizes)) == few_rows
 
 
-@pytest.mark.parametrize(("size", "few_rows"), [(MOST_BYTES_IN_FULL, True), (MOST_BYTES_IN_FULL + 1, False)])
-def test_in_full_each_transaction_is_a_row(tmp_path: Path, size: int, few_rows: bool) -> None:
+@pytest.mark.parametrize(("size", "has_many"), [(MANY_BYTES_IN_FULL - 1, False), (MANY_BYTES_IN_FULL, True)])
+def test_in_full_each_transaction_is_a_row(tmp_path: Path, size: int, has_many: bool) -> None:
     dump = dump_of(tmp_path, {f"orders-0/{SEGMENT}": size})
-    assert is_few_rows(dump, is_full=True) == few_rows
+    assert has_many_transactions(dump) == has_many
     assert is_few_rows(dump)
 
 

@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.executions import IN_FULL, Scan, last_execution, scans
-from tests.quick_spark import with_settings
 from tests.tables_by_hand import Row, at, put
 from txnlog.job import stored_archive
 from txnlog.job.stored_archive import StoredArchive
 from txnlog.spark.materialize import frame_of, local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema
+from txnlog.spark.session import with_settings
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, Root
 from txnlog.tables.store import Store
 

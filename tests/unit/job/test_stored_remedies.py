@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.quick_spark import with_settings
 from tests.report_tables import NIGHT, Row, transaction
 from txnlog.job.stored_remedies import with_remedies
 from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema
+from txnlog.spark.session import with_settings
 from txnlog.tables.verdict_rows import OpenTransactionRow
 from txnlog.times import LATEST_MS, epoch_ms
 

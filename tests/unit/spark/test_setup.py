@@ -17,7 +17,7 @@ import txnlog.spark.session
 from txnlog.errors import SetupError
 from txnlog.spark import jars
 from txnlog.spark.java import java
-from txnlog.spark.session import CONF, LOCAL, session
+from txnlog.spark.session import CONF, IS_SMALL, LOCAL, for_many_rows, session, with_settings
 
 ROOT = Path(__file__).parents[3]
 
@@ -379,3 +379,16 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path)
 
 def test_log_settings_are_package_data() -> None:
     assert {path.name for path in CONF.iterdir()} == {"log4j2.properties", "ivysettings.xml"}
+
+
+@pytest.mark.parametrize("is_small", ["true", "false"])
+def test_a_step_over_many_rows_has_compiled_plans_meanwhile(spark: SparkSession, is_small: str) -> None:
+    def is_compiled() -> bool:
+        plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
+        return "*(1)" in plan
+
+    with with_settings(spark, {IS_SMALL: is_small}):
+        with for_many_rows(spark):
+            # Settings of another session stay as they are.
+            assert is_compiled() is (is_small == "true")
+        assert not is_compiled()
