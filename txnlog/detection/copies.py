@@ -32,12 +32,11 @@ STARTS_WITH_LOG = (
 )
 IS_COORDINATOR = f"topic = '{TRANSACTION_STATE}'"
 # The files of a copy in their order: its segments first, so that segments are adjacent to segments only.
-_IN_COPY = f"PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment', base_offset, file"
-_BEFORE = f"OVER ({_IN_COPY} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-_AFTER = (
-    f"OVER (PARTITION BY {', '.join(COPY)} ORDER BY kind <> 'segment' DESC, base_offset DESC, file DESC"
-    " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-)
+_ORDER = ("kind <> 'segment'", "base_offset", "file")
+_OF_COPY = f"PARTITION BY {', '.join(COPY)}"
+_IN_COPY = f"{_OF_COPY} ORDER BY {', '.join(_ORDER)}"
+_BACKWARDS = f"{_OF_COPY} ORDER BY {', '.join(f'{each} DESC' for each in _ORDER)}"
+_BEFORE, _AFTER = (f"OVER ({each} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)" for each in (_IN_COPY, _BACKWARDS))
 # The copies of a partition in their order, the one that is used first. That of the live coordinators
 # (`live/coordinator_facts.py`) wins a tie by the name of its broker.
 _OF_PARTITION = f"PARTITION BY {', '.join(PARTITION)}"

@@ -15,6 +15,8 @@ COORDINATOR_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 # A byte of a text takes longer to read than one of a segment. Of a byte of records that become rows, Spark keeps more
 # than one.
 WEIGHT_OF_TEXT, WEIGHT_OF_RECORDS = 4, 8
+# What one task reads; a file that weighs more is read by one task as well.
+WEIGHT_PER_TASK = 256 << 20
 METADATA_TOPIC = "__cluster_metadata"
 # Texts in a log directory are another copy of it. No path of a dump looks like that.
 TEXTS = "//text"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
+from txnlog.dump.dump_file import WEIGHT_PER_TASK, DumpFile, FileKind, Inventory
 from txnlog.dump.inventory import inventory
 from txnlog.dump.opener import dump_root
 from txnlog.dump.text_splits import splits
@@ -22,7 +22,6 @@ from txnlog.dump_log.dump_text import topic_partition as named_partition
 from txnlog.errors import OptionError
 from txnlog.spark.schema import spark_schema
 
-WEIGHT_PER_TASK = 256 << 20
 FILES_PER_TASK = 2_000
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from txnlog.dump.dump_file import COORDINATOR_TOPICS, DumpFile, FileKind
+from txnlog.dump.dump_file import COORDINATOR_TOPICS, WEIGHT_PER_TASK, DumpFile, FileKind
 from txnlog.dump.opener import small_content
 from txnlog.errors import FormatError
 from txnlog.format.checkpoint import LOG_STARTS, offset_checkpoints
 from txnlog.sources.small_files import LARGEST_TEXT
-
-# What one task reads of a log; a segment that weighs more is read by one task as well.
-WEIGHT_AT_ONCE = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +34,6 @@ class LogFiles:
         """How much of a task they are, as of a `DumpFile`."""
         unread = segments_of(self.files)[:-1] if self.from_snapshot else []
         return sum(file.weight for file in self.files) - sum(file.weight for file in unread)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it is what `kafka-dump-log.sh` printed."""
-        return any(file.is_text for file in self.files)
 
 
 def logs(files: Iterable[DumpFile], from_snapshots: bool) -> Iterator[LogFiles]:
@@ -73,7 +65,7 @@ def _in_groups(log: LogFiles) -> Iterator[LogFiles]:
     """
     group: list[DumpFile] = []
     for segment in segments_of(log.files):
-        if group and sum(file.weight for file in (*group, segment)) > WEIGHT_AT_ONCE:
+        if group and sum(file.weight for file in (*group, segment)) > WEIGHT_PER_TASK:
             yield replace(log, files=tuple(group))
             group = []
         group.append(segment)
