@@ -26,7 +26,7 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.facts import LOG_DIR_SCHEMA, log_dir_row
 from txnlog.sources.data_sources import SOURCES, EvidenceSource, PartitionTransactionsSource, TransactionStatesSource
 from txnlog.sources.dump_source import DumpSource
-from txnlog.sources.logs import LogFiles
+from txnlog.sources.file_groups import LogFiles
 from txnlog.sources.rows import ReplayRow
 from txnlog.spark.materialize import local_frame, materialized_together
 from txnlog.spark.schema import arrow_schema, spark_schema

@@ -1,4 +1,4 @@
-"""The options of a run, declared once: command line, TOML file and documentation are made from this."""
+"""The options of `detect`, declared once: command line, TOML file and documentation are made from this."""
 
 from __future__ import annotations
 

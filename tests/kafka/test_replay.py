@@ -18,9 +18,9 @@ from pyspark.sql import functions as F
 
 from tests.kafka.generated_logs import Log, different_logs, write_log
 from tests.kafka.judge import NEWEST, OLDEST, judged
-from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.impact import held_back
+from txnlog.detection.partition_copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
 from txnlog.keys import LOG_DIR

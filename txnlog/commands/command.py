@@ -30,6 +30,7 @@ TABLES = "TXNLOG_TABLES"
 FORMS = ("table", "json", "csv")
 # Rows of a table for people, unless they say how many; programs get all.
 MOST_ROWS = 1_000
+TIMEOUT = "30s"
 
 
 class Command(NamedTuple):
@@ -133,7 +134,9 @@ def add_bootstrap_server(
         metavar="FILE",
         help="client.properties with the settings for TLS and SASL, as kafka-transactions.sh takes it",
     )
-    parser.add_argument("--timeout", default="30s", metavar="DURATION", help=f"how long {bounds} may take (30s)")
+    parser.add_argument(
+        "--timeout", default=TIMEOUT, metavar="DURATION", help=f"how long {bounds} may take ({TIMEOUT})"
+    )
 
 
 def bootstrap_and_timeout(parsed: argparse.Namespace) -> tuple[str, float]:

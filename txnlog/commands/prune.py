@@ -8,6 +8,7 @@ from txnlog.commands.command import EXIT_CODES, Command, add_tables, duration_ms
 from txnlog.commands.spark_job import spark_job, spark_needed
 from txnlog.report.output import counted, printable
 
+KEPT_HISTORY = "30d"
 STEPS = ("start Spark", "open the tables", "remove old rows", "compact and vacuum")
 
 
@@ -21,9 +22,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--keep-history",
-        default="30d",
+        default=KEPT_HISTORY,
         metavar="DURATION",
-        help="for how long the records of coordinators are kept that later verdicts rest on (30d)",
+        help=f"for how long the records of coordinators are kept that later verdicts rest on ({KEPT_HISTORY})",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
-from txnlog.detection.copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
+from txnlog.detection.partition_copies import LACKS_END, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.detection.possible_writers import NO_LATER, cuts_in_two, is_followed, may_be_of, may_own_unlisted
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.coordinator import TWO_PHASE_COMMIT_TIMEOUT_MS

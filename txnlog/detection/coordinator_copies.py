@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import ID, PLACE, WRITTEN, within_calendars
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
 
 OF_COPY = ("broker", "log_dir")

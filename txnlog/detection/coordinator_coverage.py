@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE, WRITTEN
-from txnlog.detection.copies import IS_COORDINATOR, IS_CUT
+from txnlog.detection.partition_copies import IS_COORDINATOR, IS_CUT
 from txnlog.keys import LOG_DIR
 
 LARGEST = (1 << 63) - 1

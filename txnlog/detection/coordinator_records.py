@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.keys import LOG_DIR
 from txnlog.times import within_calendar
 

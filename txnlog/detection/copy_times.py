@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.keys import LOG_DIR
 
 # Dump-log output may have been printed or fetched long after the log was copied. 0 means that the time is unknown.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.copies import LACKS_END
+from txnlog.detection.partition_copies import LACKS_END
 from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.keys import LOG_DIR, PARTITION
 

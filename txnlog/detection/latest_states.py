@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import ID, PLACE, chosen_states
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.detection.producer_states import producer_states
 from txnlog.keys import COPY, LOG_DIR, PARTITION
 

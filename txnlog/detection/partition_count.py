@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_records import PLACE
-from txnlog.detection.copies import IS_COORDINATOR
+from txnlog.detection.partition_copies import IS_COORDINATOR
 
 # So many ids of a partition are enough to tell N; all of them are held against a stated number.
 IDS = 200

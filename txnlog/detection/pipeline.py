@@ -35,12 +35,12 @@ from txnlog.detection.coordinator_evidence import (
     with_pending,
     with_remembered,
 )
-from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
 from txnlog.detection.idle_ids import idle_ids, idle_states
 from txnlog.detection.impact import held_back
 from txnlog.detection.inputs import Facts, Materialize, Materialized, Reaching
 from txnlog.detection.missing_records import with_missing_records
+from txnlog.detection.partition_copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.partition_count import partition_counts
 from txnlog.detection.proved import with_proofs, with_unproved
 from txnlog.detection.replay import open_transactions, with_index, with_last_end

@@ -11,7 +11,7 @@ from txnlog.detection.aggregates import summed
 from txnlog.detection.conditions import conditions, with_parameters
 from txnlog.detection.coordinator_evidence import PRODUCER
 from txnlog.detection.coordinator_proofs import TRANSACTION_IS_WHOLE, UNSEEN_EPOCHS
-from txnlog.detection.copies import IS_CUT, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
+from txnlog.detection.partition_copies import IS_CUT, STARTS_WITH_LOG, UNKNOWN_PRODUCER_ID
 from txnlog.detection.proofs import PROOFS
 from txnlog.detection.replay import KEY, TIME_OF_MARKER
 from txnlog.detection.rules import OF_OWN_DATA

@@ -111,7 +111,7 @@ def records_of(ranges: Iterable[WholeRange]) -> int:
     return found
 
 
-def joined(ranges: Iterable[WholeRange]) -> list[WholeRange]:
+def joined_ranges(ranges: Iterable[WholeRange]) -> list[WholeRange]:
     """The same offsets in as few ranges as can be proved to be of one log. What differs from any other stays apart."""
     found: list[WholeRange] = []
     for _, of_log in groupby(sorted(set(ranges), key=_in_order), key=lambda each: each.log):
@@ -131,7 +131,7 @@ def reaching_back(own: WholeRange, archived: Iterable[WholeRange]) -> WholeRange
     agreeing, differing = _sorted_out([own, *(each for each in archived if each.log == own.log)])
     if own in differing:
         return own
-    return next(each for each in joined(agreeing) if each.known_from <= own.from_offset < each.to_offset)
+    return next(each for each in joined_ranges(agreeing) if each.known_from <= own.from_offset < each.to_offset)
 
 
 def _in_order(each: WholeRange) -> tuple[object, ...]:

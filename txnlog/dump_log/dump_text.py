@@ -1,7 +1,7 @@
 """What `kafka-dump-log.sh` (`DumpLogSegments`) prints, of every release: which line is what, headings and ends.
 
 A release is recognized by the labels of its lines alone. Batches and entries are lines of labels and values
-(`txnlog.dump_log.labelled`); what `--transaction-log-decoder` prints is in `txnlog.dump_log.coordinator_text`.
+(`txnlog.dump_log.line_layouts`); what `--transaction-log-decoder` prints is in `txnlog.dump_log.coordinator_text`.
 """
 
 from __future__ import annotations

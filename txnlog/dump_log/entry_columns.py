@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from txnlog.dump_log.labelled import Labelled
-from txnlog.dump_log.text_columns import NULL
+from txnlog.dump_log.batch_labels import NULL
+from txnlog.dump_log.line_layouts import Labelled
 from txnlog.errors import FormatError
 
 

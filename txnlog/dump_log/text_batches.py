@@ -13,10 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from txnlog.dump_log import dump_text
-from txnlog.dump_log.dump_text import NOT_PRINTED
-from txnlog.dump_log.labelled import Flags, Integers, Labelled, Lines
-from txnlog.dump_log.text_before_2_2 import A_RECORD, batches_of_records
-from txnlog.dump_log.text_columns import (
+from txnlog.dump_log.batch_labels import (
     CODEC_NAMES,
     CONTROL_TYPES,
     FLAGS,
@@ -27,6 +24,9 @@ from txnlog.dump_log.text_columns import (
     TextBatches,
     within_ranges,
 )
+from txnlog.dump_log.dump_text import NOT_PRINTED
+from txnlog.dump_log.line_layouts import Flags, Integers, Labelled, Lines
+from txnlog.dump_log.text_before_2_2 import A_RECORD, batches_of_records
 from txnlog.format.batch import CODECS, HEADER_SIZE
 from txnlog.format.control import MARKER_NAMES
 from txnlog.format.control_batches import UNREADABLE

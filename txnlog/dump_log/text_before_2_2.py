@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from txnlog.dump_log.labelled import Integers, Lines
-from txnlog.dump_log.text_columns import CODEC_NAMES, FLAGS, KINDS, NULL, NUMBERS, TextBatches, within_ranges
+from txnlog.dump_log.batch_labels import CODEC_NAMES, FLAGS, KINDS, NULL, NUMBERS, TextBatches, within_ranges
+from txnlog.dump_log.line_layouts import Integers, Lines
 from txnlog.format.batch import CODECS
 
 A_RECORD = re.compile(rb"offset: \d+ position: \d+ \w+: -?\d+ isvalid: \w+ key[Ss]ize: ")

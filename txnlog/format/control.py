@@ -1,4 +1,7 @@
-"""Control records: the markers that end a transaction in a partition (`ControlRecordType`, `EndTransactionMarker`)."""
+"""Control records: the markers that end a transaction in a partition (`ControlRecordType`, `EndTransactionMarker`).
+
+What `kafka-dump-log` prints for each is in `txnlog.dump_log.batch_labels` (`CONTROL_TYPES`).
+"""
 
 from __future__ import annotations
 

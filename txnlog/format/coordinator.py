@@ -1,4 +1,8 @@
-"""Records of `__transaction_state`: keys, values and their flexible version (`TransactionLog`, KIP-915, KIP-890)."""
+"""Records of `__transaction_state`: keys, values and their flexible version (`TransactionLog`, KIP-915, KIP-890).
+
+One at a time, with what is wrong with it; `txnlog.format.coordinator_batches` reads the usual ones by the same rules,
+many at a time.
+"""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from txnlog.detection.copies import IS_COORDINATOR
 from txnlog.detection.findings import findings
 from txnlog.detection.inputs import Facts
 from txnlog.detection.matches import with_recorded
+from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.detection.pipeline import Detection
 from txnlog.job.latest_dump import later_copies, latest_copies, renew
 from txnlog.job.steps import Steps

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.recorded_transactions import combined, of_records
-from txnlog.detection.whole_ranges import WholeRange, differs, joined
+from txnlog.detection.whole_ranges import WholeRange, differs, joined_ranges
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.last_shared import Row, rewritten_logs
 from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
@@ -56,7 +56,7 @@ def keep_records(
         starts = [row["started_from"] for _, row in parts if row["started_from"] is not None]
         if starts:
             _merge_transactions(store, clusters, records, min(starts))
-    ranges = joined([*archived, *(each for each, _ in parts)])
+    ranges = joined_ranges([*archived, *(each for each, _ in parts)])
     if set(ranges) != set(archived):
         write_ranges(store, clusters, ranges)
     new = dict.fromkeys(clusters, 0)

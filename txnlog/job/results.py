@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 
 from txnlog.config import DetectOptions
 from txnlog.detection.coordinator_records import producer_ids
-from txnlog.detection.copies import IS_CUT
 from txnlog.detection.inputs import Facts
+from txnlog.detection.partition_copies import IS_CUT
 from txnlog.detection.pipeline import Detection
 from txnlog.job.full_tables import write_full
 from txnlog.job.group_tables import write_groups

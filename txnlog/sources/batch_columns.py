@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from txnlog.dump_log.batch_labels import KINDS, NULL, TextBatches
 from txnlog.dump_log.dump_text import NOT_PRINTED
-from txnlog.dump_log.text_columns import KINDS, NULL, TextBatches
 from txnlog.format import batch as wire
 from txnlog.format.batch import LENGTH_END
 from txnlog.format.control import MARKER_NAMES

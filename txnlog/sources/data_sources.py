@@ -20,10 +20,10 @@ from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.coordinator_states import coordinator_states
 from txnlog.sources.dump_source import DumpSource, Readable, splits_of
 from txnlog.sources.evidence_rows import EvidenceRow
+from txnlog.sources.file_groups import LogFiles, logs
 from txnlog.sources.files import dump_file_rows
 from txnlog.sources.log_copy import LogCopy, all_copies, printed_copies
 from txnlog.sources.log_evidence import evidence
-from txnlog.sources.logs import LogFiles, logs
 from txnlog.sources.partition_transactions import rows_of_copy
 from txnlog.sources.rows import (
     AbortedTransactionRow,

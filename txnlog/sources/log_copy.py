@@ -11,9 +11,9 @@ from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.format.checkpoint import HIGH_WATERMARKS, LOG_STARTS
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.batch_order import BatchOrder
+from txnlog.sources.file_groups import base_of, checkpointed
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.listed import WRITTEN_BY_BROKERS
-from txnlog.sources.logs import base_of, checkpointed
 from txnlog.sources.producer_batches import Batches
 from txnlog.sources.text import printed_files
 from txnlog.sources.text_files import TextReading, text_rows

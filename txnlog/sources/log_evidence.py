@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -13,12 +12,13 @@ from txnlog.format.group_messages import CONSUMER_OFFSETS
 from txnlog.sources.batch_columns import batches_of_run, batches_of_text
 from txnlog.sources.coordinator_states import state_batches, states_of_run
 from txnlog.sources.evidence_rows import FACT_OF_KIND, GROUP_RECORDS, STATES, EvidenceRows, evidence_of
+from txnlog.sources.file_groups import LogFiles, base_of, is_segment, segments_of
 from txnlog.sources.files import SegmentReading
 from txnlog.sources.group_events import parts_of
 from txnlog.sources.group_log import GroupLog
 from txnlog.sources.listed import WRITTEN_BY_BROKERS, listed_row, skipped_row, unread_row
-from txnlog.sources.logs import LogFiles, base_of, is_segment, segments_of
 from txnlog.sources.producer_batches import EARLIEST
+from txnlog.sources.reading_start import OpenIn, ReadingStart
 from txnlog.sources.replay_sums import Sums
 from txnlog.sources.small_files import small_file
 from txnlog.sources.text import states_of
@@ -40,7 +40,7 @@ def evidence(groups: Iterable[LogFiles]) -> Iterator[pa.RecordBatch]:
 
 def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
     """Add what is in some files; rows of single records and entries are too many to be kept and are yielded."""
-    segments, starts = segments_of(group.files), _OpenIn()
+    segments, starts = segments_of(group.files), OpenIn()
     for file in group.files:
         if file.skipped:
             found.add_file(skipped_row(file))
@@ -49,10 +49,10 @@ def _add(found: EvidenceRows, group: LogFiles) -> Iterator[pa.RecordBatch]:
         elif not is_segment(file):
             yield from _add_small_file(found, file, starts)
     if segments:
-        yield from _add_segments(found, segments, _Start.of(group, segments, starts))
+        yield from _add_segments(found, segments, ReadingStart.of(group, segments, starts))
 
 
-def _add_segments(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> Iterator[pa.RecordBatch]:
+def _add_segments(found: EvidenceRows, segments: list[DumpFile], start: ReadingStart) -> Iterator[pa.RecordBatch]:
     if segments[0].topic == TRANSACTION_STATE:
         for segment in segments:
             yield from _add_coordinator(found, segment, start.named_offsets)
@@ -62,7 +62,7 @@ def _add_segments(found: EvidenceRows, segments: list[DumpFile], start: _Start) 
         _add_log(found, segments, start)
 
 
-def _add_small_file(found: EvidenceRows, file: DumpFile, starts: _OpenIn) -> Iterator[pa.RecordBatch]:
+def _add_small_file(found: EvidenceRows, file: DumpFile, starts: OpenIn) -> Iterator[pa.RecordBatch]:
     read = small_file(file)
     found.add_file(listed_row(file) | read.columns)
     if file.kind is FileKind.PRODUCER_SNAPSHOT:
@@ -133,7 +133,7 @@ def _evidence_of_groups(groups: GroupLog) -> Iterator[pa.RecordBatch]:
     return (evidence_of(GROUP_RECORDS, rows) for rows in groups.batches())
 
 
-def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> None:
+def _add_log(found: EvidenceRows, segments: list[DumpFile], start: ReadingStart) -> None:
     """The rows of segments in their order, of which those before the start are read only where time is lacking."""
     first = next((index for index in reversed(range(len(segments))) if base_of(segments[index]) <= start.offset), 0)
     read = [(segment, _read(found, segment, start.named_offsets)) for segment in segments[first:]]
@@ -144,62 +144,6 @@ def _add_log(found: EvidenceRows, segments: list[DumpFile], start: _Start) -> No
         found.add_file(unread_row(segment, NOT_NEEDED.format(start.snapshot)))
     for segment, sums in read:
         found.add_sums(segment, sums)
-
-
-class _OpenIn:
-    """Where the transactions start that are open in producer snapshots; each is parsed once."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[int] | None] = {}
-
-    def add(self, file: DumpFile, entries: pa.RecordBatch | None) -> None:
-        """Add a snapshot that has been read; it has no entries where it is damaged."""
-        self._found[file.file] = None if entries is None else _starts(entries)
-
-    def of(self, file: DumpFile) -> list[int] | None:
-        """Those of a snapshot; None if it is damaged, which its `DumpFileRow` says."""
-        if file.file not in self._found:
-            self.add(file, small_file(file).entries)
-        return self._found[file.file]
-
-
-def _starts(entries: pa.RecordBatch) -> list[int]:
-    starts: list[int] = entries["current_txn_first_offset"].drop_null().to_pylist()
-    return starts
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Where the reading of a log starts, by which snapshot, and what is open in the log's snapshots."""
-
-    offset: int
-    snapshot: int | None
-    named_offsets: tuple[int, ...]
-
-    @classmethod
-    def of(cls, group: LogFiles, segments: list[DumpFile], open_in: _OpenIn) -> _Start:
-        opened = _open_in_newest(group, open_in)
-        log_start = set() if group.log_start is None else {group.log_start}
-        named_offsets = tuple(sorted(log_start.union(*opened.values())))
-        usable = min(opened, default=None)
-        if not group.from_snapshot or usable is None or not base_of(segments[0]) <= usable <= group.newest_segment:
-            return cls(0, None, named_offsets)
-        return cls(min([usable, *(start for starts in opened.values() for start in starts)]), usable, named_offsets)
-
-
-def _open_in_newest(group: LogFiles, open_in: _OpenIn) -> dict[int, list[int]]:
-    """Where the transactions start that are open in the newest valid snapshots, by their offset.
-
-    A snapshot after the start of the newest segment may be of a longer log than this: the next older one counts, too.
-    """
-    opened: dict[int, list[int]] = {}
-    for file in sorted(group.snapshots, key=base_of, reverse=True):
-        starts = open_in.of(file)
-        if starts is not None:
-            opened[base_of(file)] = starts
-            if base_of(file) <= group.newest_segment:
-                break
-    return opened
 
 
 def _read(rows: EvidenceRows, segment: DumpFile, named_offsets: tuple[int, ...]) -> Sums:

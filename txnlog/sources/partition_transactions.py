@@ -13,6 +13,7 @@ from txnlog.errors import OptionError
 from txnlog.format.batch import NOTHING_FOLLOWS
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch
 from txnlog.sources.batch_columns import MARKER_TYPES
+from txnlog.sources.file_groups import base_of, segments_of
 from txnlog.sources.log_copy import (
     Damage,
     LogCopy,
@@ -24,7 +25,6 @@ from txnlog.sources.log_copy import (
     only_cluster_of,
 )
 from txnlog.sources.log_transactions import POSITION_BITS, LogTransactions
-from txnlog.sources.logs import base_of, segments_of
 from txnlog.sources.producer_batches import LATEST, NO_MARKER, Numbers
 from txnlog.sources.small_files import small_file
 from txnlog.sources.transaction_outcome import NO_INDEX, UNKNOWN, Index, Judged, judged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from txnlog.dump.dump_file import DumpFile, FileKind, Inventory
 from txnlog.format.checkpoint import LOG_STARTS
+from txnlog.sources.file_groups import base_of, segments_of
 from txnlog.sources.log_copy import (
     Damage,
     LogCopy,
@@ -14,7 +15,6 @@ from txnlog.sources.log_copy import (
     lacks_end,
     only_cluster_of,
 )
-from txnlog.sources.logs import base_of, segments_of
 from txnlog.sources.outcome import Outcome, RecordOutcome, judged
 from txnlog.sources.record_search import Search
 

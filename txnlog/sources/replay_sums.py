@@ -14,7 +14,7 @@ import numpy as np
 
 from txnlog.sources.open_data import OPEN_DATA, joined, open_data_of
 from txnlog.sources.producer_batches import LATEST, Around, Batches, Numbers, Totals, grouped, starts_of
-from txnlog.sources.producer_entries import PRODUCER, emptied, entries_of, in_order_of_ids, known_producers
+from txnlog.sources.producer_sums import PRODUCER, emptied, entries_of, in_order_of_ids, known_producers
 
 # So many rows may wait to be summed up; beyond that, twice as many as there were producer ids the last time.
 WAITING = 1 << 17

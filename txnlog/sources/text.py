@@ -14,11 +14,11 @@ from txnlog.dump.dump_file import KIND_OF_ENDING, DumpFile, FileKind
 from txnlog.dump.text_splits import printed_name
 from txnlog.dump.text_stream import Section, sections
 from txnlog.dump_log import dump_text
+from txnlog.dump_log.batch_labels import TextBatches
 from txnlog.dump_log.coordinator_text import CoordinatorRecord, coordinator_record
 from txnlog.dump_log.dump_text import Heading, is_dump_text
-from txnlog.dump_log.labelled import Lines
+from txnlog.dump_log.line_layouts import Lines
 from txnlog.dump_log.text_batches import batches
-from txnlog.dump_log.text_columns import TextBatches
 from txnlog.errors import DumpError, FormatError
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.sources.arrow import ROWS_PER_BATCH, place_of, record_batch

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from txnlog.dump.text_stream import LONGEST_LINE, Section
 from txnlog.dump_log import dump_text
-from txnlog.dump_log.labelled import Lines
+from txnlog.dump_log.line_layouts import Lines
 from txnlog.dump_log.text_before_2_2 import A_RECORD
 
 # The lines of one batch may be many; what a reader keeps of them is bounded.

@@ -11,7 +11,7 @@ from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
 from txnlog.dump_log.entry_columns import aborted_columns, snapshot_columns
-from txnlog.dump_log.labelled import Labelled, Lines
+from txnlog.dump_log.line_layouts import Labelled, Lines
 from txnlog.errors import FormatError
 from txnlog.format.snapshot import ProducerSnapshotEntry, SnapshotHeader
 from txnlog.format.structure import packed

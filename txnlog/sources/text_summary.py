@@ -17,9 +17,9 @@ import pyarrow as pa
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.dump.text_stream import Section
 from txnlog.dump_log import dump_text
-from txnlog.dump_log.labelled import Flags, Lines
+from txnlog.dump_log.batch_labels import TextBatches
+from txnlog.dump_log.line_layouts import Flags, Lines
 from txnlog.dump_log.text_batches import batches
-from txnlog.dump_log.text_columns import TextBatches
 from txnlog.errors import FormatError
 from txnlog.sources.joined_splits import (
     ANOTHER_SEGMENT,

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from tests.detection_cases import Case, facts
 from tests.logs_in_words import instant
-from txnlog.detection.copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.copy_times import copy_times
+from txnlog.detection.partition_copies import believed, partition_copies, ranked_copies, with_earliest
 from txnlog.detection.producer_states import producer_states
 from txnlog.detection.replay import open_transactions
 

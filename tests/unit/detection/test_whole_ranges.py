@@ -15,7 +15,7 @@ from txnlog.detection.whole_ranges import (
     WholeRange,
     contradicts,
     differs,
-    joined,
+    joined_ranges,
     reaching_back,
     records_of,
     without_old_holes,
@@ -57,7 +57,7 @@ def whole(start: int, end: int, *epochs: tuple[int, int], topic: str = "t") -> W
     ],
 )
 def test_two_ranges(one: WholeRange, other: WholeRange, want: list[WholeRange]) -> None:
-    assert joined([one, other]) == joined([other, one]) == want
+    assert joined_ranges([one, other]) == joined_ranges([other, one]) == want
 
 
 def test_touching_ranges_do_not_differ_and_other_epochs_at_an_offset_do() -> None:
@@ -68,7 +68,7 @@ def test_touching_ranges_do_not_differ_and_other_epochs_at_an_offset_do() -> Non
 def test_what_differs_from_one_range_joins_none() -> None:
     """Else a third one would lead from what was lost to what took its place."""
     lost, replaced, between = whole(0, 100), whole(90, 150, (0, 90), (1, 95)), whole(50, 92)
-    assert len(joined([lost, replaced, between])) == 3
+    assert len(joined_ranges([lost, replaced, between])) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_joined_range_is_of_one_log_that_lost_nothing(
     history: tuple[list[Log], list[tuple[WholeRange, Log]]],
 ) -> None:
     states, shown = history
-    for found in joined(each for each, _ in shown):
+    for found in joined_ranges(each for each, _ in shown):
         parts = [(part, log) for part, log in shown if part == found or _is_part(part, found)]
         records = {(offset, log[offset]) for part, log in parts for offset in range(part.from_offset, part.to_offset)}
         contents = [set(enumerate(log)) for log in states]
@@ -134,7 +134,7 @@ def test_as_many_records_are_counted_as_the_ranges_show(
 ) -> None:
     ranges = [each for each, _ in history[1]]
     shown = {(offset, log[offset]) for part, log in history[1] for offset in range(part.from_offset, part.to_offset)}
-    assert records_of(ranges) == records_of(joined(ranges)) == len(shown)
+    assert records_of(ranges) == records_of(joined_ranges(ranges)) == len(shown)
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -144,7 +144,7 @@ def test_the_order_in_which_dumps_are_read_does_not_matter(
     ranges = [each for each, _ in history[1]]
     shuffled = list(ranges)
     dice.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert joined(shuffled) == joined(ranges)
+    assert joined_ranges(shuffled) == joined_ranges(ranges)
 
 
 def test_a_range_reaches_back_through_those_that_join_it() -> None:
@@ -179,7 +179,7 @@ def pruned(found: WholeRange, offset: int) -> WholeRange:
     ],
 )
 def test_a_pruned_range_and_another(one: WholeRange, other: WholeRange, want: WholeRange | list[WholeRange]) -> None:
-    assert joined([one, other]) == joined([other, one]) == (want if isinstance(want, list) else [want])
+    assert joined_ranges([one, other]) == joined_ranges([other, one]) == (want if isinstance(want, list) else [want])
 
 
 Shown = tuple[list[Log], list[tuple[WholeRange, Log]]]
@@ -195,7 +195,7 @@ def test_pruned_ranges_are_whole_reach_no_further_back_and_contradict_the_same(
     for before, after in zip(full, cut, strict=True):
         assert contradicts(before, seen) == contradicts(after, seen)
         assert [differs(before, each) for each in full] == [differs(after, each) for each in cut]
-    for found in joined(cut):
+    for found in joined_ranges(cut):
         parts = [each for each in cut if found.known_from <= each.known_from and each.to_offset <= found.to_offset]
         there = {offset for each in parts for offset in range(each.from_offset, each.to_offset)}
         assert there >= set(range(found.from_offset, found.to_offset))
@@ -205,7 +205,7 @@ def test_pruned_ranges_are_whole_reach_no_further_back_and_contradict_the_same(
 
 @given(histories(), st.integers(0, 30), SEEN)
 def test_a_hole_that_is_forgotten_contradicts_the_same_logs(history: Shown, before: int, seen: SeenEpoch) -> None:
-    ranges = joined(each for each, _ in history[1])
+    ranges = joined_ranges(each for each, _ in history[1])
     left = without_old_holes(ranges, before)
     assert any(contradicts(each, seen) for each in ranges) == any(contradicts(each, seen) for each in left)
     assert {each.log for each in left} == {each.log for each in ranges}

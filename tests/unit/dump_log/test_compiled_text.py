@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.sources.test_text_traps import NOT_WHOLE
-from txnlog.dump_log import labelled
+from txnlog.dump_log import line_layouts
 from txnlog.dump_log.dump_text import ABORTED, BATCH, ENTRY, MESSAGE, RECORD
-from txnlog.dump_log.labelled import LARGEST, SMALLEST, Lines
+from txnlog.dump_log.line_layouts import LARGEST, SMALLEST, Lines
 from txnlog.format.twins import Twin
 
 pytest.importorskip("numba")
@@ -31,7 +31,7 @@ Found = list[tuple[list[int], dict[str, list[int]], dict[str, str]]]
 def compiling_after(size: int) -> Iterator[None]:
     """Within it, lines are read by compiled code once so many bytes were read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labelled, "_twin", Twin("txnlog.dump_log.compiled_text", "with_layout", size))
+        patch.setattr(line_layouts, "_twin", Twin("txnlog.dump_log.compiled_text", "with_layout", size))
         yield
 
 
@@ -133,7 +133,7 @@ def test_lines_of_few_known_layouts_are_read_by_compiled_code(monkeypatch: pytes
     def no_other_way(*arguments: object) -> None:
         raise AssertionError("not by compiled code")
 
-    monkeypatch.setattr(labelled, "_by_layout", no_other_way)
+    monkeypatch.setattr(line_layouts, "_by_layout", no_other_way)
     lines = Lines(b"offset: 1 valid: true\noffset: -25 valid: false\noffset: 300 valid: true\n" * 10)
     with compiling_after(1):
         true, false = lines.labelled(np.arange(len(lines)))

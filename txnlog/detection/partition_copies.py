@@ -63,7 +63,7 @@ def partition_copies(files: DataFrame, checkpoints: DataFrame) -> DataFrame:
         f"max(checkpoint_offset) FILTER (WHERE checkpoint = '{LOG_STARTS}') AS log_start_checkpoint",
         f"max(checkpoint_offset) FILTER (WHERE checkpoint = '{CLEANED_TO}') AS cleaned_to",
     )
-    # From which snapshot on a log is read is another question: `txnlog.sources.log_evidence`.
+    # From which snapshot on a log is read is another question: `txnlog.sources.reading_start`.
     is_usable = "each -> each.is_valid AND each.offset <= log_end_offset AND each.offset >= first_base_offset"
     return (
         logs.where("segments > 0")

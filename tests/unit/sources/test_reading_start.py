@@ -22,7 +22,7 @@ from txnlog.sources.data_sources import (
     TransactionStatesSource,
 )
 from txnlog.sources.dump_source import DumpSource
-from txnlog.sources.logs import logs
+from txnlog.sources.file_groups import logs
 
 Row = dict[str, Any]
 PARTITION = "broker-1/orders-0"
@@ -164,7 +164,7 @@ def test_the_transactions_of_coordinators_are_always_read_whole(tmp_path: Path) 
 def test_a_coordinator_with_snapshots_is_read_in_groups_as_others_are_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("txnlog.sources.logs.WEIGHT_PER_TASK", 1)
+    monkeypatch.setattr("txnlog.sources.file_groups.WEIGHT_PER_TASK", 1)
     log(tmp_path)
     (tmp_path / PARTITION).rename(tmp_path / "broker-1/__transaction_state-0")
     groups = list(logs(inventory(str(tmp_path)).files, from_snapshots=True))

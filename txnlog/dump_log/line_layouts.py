@@ -6,7 +6,7 @@ layout, of which there are few, and what is left without everything else are the
 Compiled code does that several times faster, line by line, once so much text is read that compiling it pays. It is used
 where both ways must come to the same: where each line has one of few layouts that tools print.
 
-It knows no label: those of batches are in `text_columns`, those of snapshots and indexes in `entry_columns`.
+It knows no label: those of batches are in `batch_labels`, those of snapshots and indexes in `entry_columns`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from txnlog.dump_log.dump_text import NOT_PRINTED
-from txnlog.dump_log.labelled import Flags, Integers
+from txnlog.dump_log.line_layouts import Flags, Integers
 from txnlog.format.batch import CODECS, PLAUSIBLE
 from txnlog.format.control import MARKER_NAMES, ControlType
 from txnlog.format.control_batches import UNREADABLE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from txnlog.dump_log.text_columns import CONTROL_TYPES
+from txnlog.dump_log.batch_labels import CONTROL_TYPES
 from txnlog.format.control import MARKER_NAMES, MARKERS, ControlType
 
 

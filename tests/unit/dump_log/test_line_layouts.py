@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from txnlog.dump_log.labelled import LARGEST, LARGEST_NUMBER_OF_LAYOUTS, SMALLEST, Labelled, Lines
+from txnlog.dump_log.line_layouts import LARGEST, LARGEST_NUMBER_OF_LAYOUTS, SMALLEST, Labelled, Lines
 
 NUMBERS = st.integers(SMALLEST, LARGEST)
 

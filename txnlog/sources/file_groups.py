@@ -1,4 +1,4 @@
-"""Which files of a log are read, and how far back: a broker that starts needs its newest snapshot and what follows."""
+"""Which files of a dump are read together: those of one log, or some of its segments."""
 
 from __future__ import annotations
 
