@@ -80,13 +80,14 @@ def written(
     """The tables that a report reads, with these rows and no others; those of an earlier version without `groups`."""
     tables = (OPEN_TRANSACTIONS, RUNS, DUMP_FILES, ABORT_CANDIDATES)
     for table, rows in zip(tables, (transactions, runs, files, candidates), strict=True):
-        _write(folder, table, rows)
+        write(folder, table, rows)
     if groups is not None:
-        _write(folder, BLOCKED_GROUPS, groups)
+        write(folder, BLOCKED_GROUPS, groups)
     return Root(str(folder))
 
 
-def _write(folder: Path, table: Table, rows: Sequence[Row]) -> None:
+def write(folder: Path, table: Table, rows: Sequence[Row]) -> None:
+    """Write a table with these rows and no others."""
     schema = arrow_schema(table.row)
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
     write_deltalake(str(folder / table.name), pa.table(columns, schema=schema), partition_by=["cluster"])

@@ -26,10 +26,12 @@ from txnlog.job.results import write_results
 from txnlog.job.steps import Steps
 from txnlog.job.stored_archive import StoredArchive
 from txnlog.report import prometheus
+from txnlog.report.coordinator_history import histories_of
 from txnlog.report.prometheus import Figures, figures_of
 from txnlog.sources.reading import evidence
 from txnlog.spark.materialize import materialized_together
 from txnlog.tables.layout import (
+    COORDINATOR_RANGES,
     OPEN_TRANSACTIONS,
     RUNS,
     TRANSACTIONAL_IDS,
@@ -129,7 +131,8 @@ def _figures(store: Store, clusters: list[str], runs: list[dict[str, object]]) -
         rows: list[dict[str, Any]] = store.read(table, clusters).where(where).toArrow().to_pylist()
         return rows
 
-    return figures_of(found(RUNS, f"run_id = '{runs[0]['run_id']}'"), found)
+    latest = found(RUNS, f"run_id = '{runs[0]['run_id']}'")
+    return figures_of(latest, found, histories_of(latest, found(COORDINATOR_RANGES, "true"), found))
 
 
 def _with_memory(facts: Facts, store: Store, clusters: list[str], archive: StoredArchive) -> Facts:

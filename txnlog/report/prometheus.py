@@ -23,14 +23,13 @@ import txnlog
 from txnlog.detection.causes import Action, Cause
 from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import is_judged_by_proofs
-from txnlog.report.coordinator_history import ClusterHistory, histories_of
+from txnlog.report.coordinator_history import ClusterHistory, histories
 from txnlog.report.latest_run import LATEST_LAST, of_latest_run, since
 from txnlog.report.output import printable
-from txnlog.report.table_rows import check_cluster, rows, rows_if_there
+from txnlog.report.table_rows import rows_if_there
 from txnlog.report.verified import NOT_VERIFIED, with_verification
 from txnlog.tables.layout import (
     ABORT_CANDIDATES,
-    COORDINATOR_RANGES,
     DUMP_FILES,
     OPEN_TRANSACTIONS,
     RUNS,
@@ -64,15 +63,20 @@ class Figures:
 
 
 def figures(root: Root, cluster: str | None = None) -> Figures:
-    """The figures of one cluster or of all, without a JVM."""
-    newest = {run["cluster"]: run for run in rows(root, RUNS, order=LATEST_LAST)}
-    check_cluster(cluster, newest.values())
+    """The figures of one cluster or of all, without a JVM. One that was only archived has no more than its history."""
+    known = histories(root, cluster)
+    newest = {run["cluster"]: run for run in rows_if_there(root, RUNS, order=LATEST_LAST)}
     runs = [run for name, run in newest.items() if cluster in (None, name)]
-    return figures_of(runs, partial(rows_if_there, root))
+    return figures_of(runs, partial(rows_if_there, root), known)
 
 
-def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, Any]]]) -> Figures:
-    """The figures of some runs, one a cluster; `read` gives the rows of a table of which a condition in SQL holds."""
+def figures_of(
+    runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, Any]]], known: Sequence[ClusterHistory]
+) -> Figures:
+    """The figures of some runs, one a cluster; `read` gives the rows of a table of which a condition in SQL holds.
+
+    `known` are the histories of their coordinators.
+    """
     clusters = {run["cluster"] for run in runs}
     files = of_latest_run(read(DUMP_FILES, f"problem IS NOT NULL AND {since(runs)}"), runs)
     return Figures(
@@ -87,7 +91,7 @@ def figures_of(runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, 
             read(VERIFICATIONS, "true"),
         ),
         Counter(row["cluster"] for row in files if is_problem(row)),
-        histories_of(runs, (row for row in read(COORDINATOR_RANGES, "true") if row["cluster"] in clusters), read),
+        known,
     )
 
 

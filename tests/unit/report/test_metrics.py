@@ -17,7 +17,7 @@ from txnlog.report import prometheus
 from txnlog.report.coordinator_history import ClusterHistory
 from txnlog.report.prometheus import PARTITIONS_LISTED, Figures, exposition, figures_of, write
 from txnlog.report.verified import NOT_VERIFIED, with_verification
-from txnlog.tables.layout import RULES_GENERATION
+from txnlog.tables.layout import COORDINATOR_RANGES, RULES_GENERATION, Root
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)
@@ -174,13 +174,30 @@ def test_only_the_latest_run_counts() -> None:
             transaction(judged_by=RULES_GENERATION, cluster="other"),
             transaction(judged_by=None),
         ],
-        "coordinator_ranges": [],
         "verifications": [transaction(verified_at=NOW, status="GONE")],
     }
-    found = figures_of([run()], lambda table, where: tables[table.name])
+    found = figures_of([run()], lambda table, where: tables[table.name], [])
     assert [row["partition"] for row in found.open_transactions] == [0]
     assert dict(found.problems) == {"c": 2}
     assert [row["verification"] for row in found.candidates] == ["GONE"]
+
+
+def test_a_cluster_that_was_only_archived_has_the_metrics_of_its_history(tmp_path: Path) -> None:
+    """`txnlog archive` writes no runs; a hole is to be seen before the next `detect`."""
+    report_tables.written(tmp_path, [], [])
+    ranges = [
+        {
+            "cluster": "c", "coordinator_partition": 0, "topic_id": "t", "from_offset": start, "to_offset": start + 5,
+            "written_from": written, "written_to": written, "leader_epochs": [{"epoch": 0, "start_offset": start}],
+        }
+        for start, written in ((3, EARLIER), (20, NOW))
+    ]  # fmt: skip
+    report_tables.write(tmp_path, COORDINATOR_RANGES, ranges)
+    found = samples(exposition(prometheus.figures(Root(str(tmp_path)), "c")))
+    assert value(found, "history_whole_since_seconds", cluster="c") == NOW.timestamp()
+    assert value(found, "history_partitions_with_hole", cluster="c") == 1
+    with pytest.raises(OptionError, match="other is not in the tables; they have c"):
+        prometheus.figures(Root(str(tmp_path)), "other")
 
 
 def test_the_file_is_replaced_at_once_and_a_place_that_is_none_is_one_line(tmp_path: Path) -> None:
