@@ -57,7 +57,7 @@ def archive_dump(start: Start, options: DetectOptions, announce: Callable[[str],
         news = without_known_segments(dump.files, stored_ranges(store, clusters))
         with steps.step("read and keep"):
             read = persist(evidence(spark, dataclasses.replace(dump, files=news)))
-            facts = facts_of(read, options, dump)
+            facts = facts_of(read, options, dump, persist=persist)
             return _kept(store, clusters, facts, options)
 
 

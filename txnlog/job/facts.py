@@ -15,8 +15,19 @@ from txnlog.detection.inputs import Facts
 from txnlog.dump.dump_file import Inventory, LogDir
 from txnlog.dump.text_splits import may_be_split
 from txnlog.job.few_rows import has_many_transactions
+from txnlog.job.persisting import Persist
 from txnlog.sources import reading
-from txnlog.sources.evidence_rows import ABORTED, CHECKPOINTS, FILE, GROUP_RECORDS, OF_REPLAY, PIECES, SNAPSHOTS, STATES
+from txnlog.sources.evidence_rows import (
+    ABORTED,
+    CHECKPOINTS,
+    FILE,
+    GROUP_RECORDS,
+    OF_FILES,
+    OF_REPLAY,
+    PIECES,
+    SNAPSHOTS,
+    STATES,
+)
 from txnlog.sources.rows import BatchRow, DumpFileRow, ReplayRow
 from txnlog.sources.text_files import rows_of_pieces
 from txnlog.spark.materialize import local_frame
@@ -41,22 +52,28 @@ LOG_DIR_SCHEMA = pa.schema(
 
 
 def facts_of(
-    evidence: DataFrame, options: DetectOptions, dump: Inventory, coordinators: CoordinatorLogs | None = None
+    evidence: DataFrame,
+    options: DetectOptions,
+    dump: Inventory,
+    coordinators: CoordinatorLogs | None = None,
+    persist: Persist = lambda frame: frame,
 ) -> Facts:
     """The facts of a dump by its evidence (`txnlog.sources.reading`), which should be cached.
 
     With coordinators' logs of the running cluster if given, and nothing of earlier runs.
     """
     spark = evidence.sparkSession
+    # Most queries need facts that are few. Of a cached frame Spark reads all blocks to find them.
+    few = persist(evidence.where(f"fact IN {OF_FILES}"))
 
     def entries(fact: str) -> DataFrame:
         # Spark skips the rows of other kinds in a cached frame if the wanted kinds are literals.
-        return evidence.where(f"fact = '{fact}'").selectExpr(f"{fact}.*")
+        return (few if fact in OF_FILES else evidence).where(f"fact = '{fact}'").selectExpr(f"{fact}.*")
 
     facts = Facts(
-        replay_sums=evidence.where(f"fact IN {OF_REPLAY}").selectExpr(*spark_schema(ReplayRow).names),
+        replay_sums=few.where(f"fact IN {OF_REPLAY}").selectExpr(*spark_schema(ReplayRow).names),
         batches=_batches_of(spark, dump),
-        dump_files=_dump_files(evidence, dump),
+        dump_files=_dump_files(few, dump),
         transaction_states=entries(STATES),
         producer_snapshots=entries(SNAPSHOTS),
         aborted_transactions=entries(ABORTED),

@@ -117,7 +117,7 @@ def _merge_transactions(store: Store, clusters: list[str], records: DataFrame, s
     news = of_records(records)
     known = store.read(TRANSACTIONS, clusters).where(since).join(news, [*TRANSACTIONS.key], "left_semi")
     rows = of_table(TRANSACTIONS, combined(news.unionByName(known.drop("ended_by"))))
-    store.merge(TRANSACTIONS, as_upserts(rows.sort("start_timestamp")), clusters, f"target.{since}")
+    store.merge(TRANSACTIONS, as_upserts(rows.sortWithinPartitions("start_timestamp")), clusters, f"target.{since}")
 
 
 def _wanted(archived: Iterable[WholeRange], parts: list[tuple[WholeRange, Row]]) -> Iterator[Row]:

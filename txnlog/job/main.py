@@ -74,7 +74,7 @@ def run_in(
             open_tables(store, writing)
         with steps.step("replay and judge"):
             archive = StoredArchive(store, clusters, persist)
-            facts = _with_memory(facts_of(read, options, dump, coordinators), store, clusters, archive)
+            facts = _with_memory(facts_of(read, options, dump, coordinators, persist), store, clusters, archive)
             detection = detect(facts, options.thresholds, materialized_together, options.as_of)
             check_dated(options, detection.undated)
             _check_coordinators(options, detection)

@@ -16,10 +16,11 @@ from txnlog.spark.spark_errors import SPARK_ERRORS
 # How many frames are computed ahead at once, and the tag of their jobs.
 FRAMES_AHEAD = 2
 AHEAD = "txnlog-ahead"
+Persist = Callable[[DataFrame], DataFrame]
 
 
 @contextmanager
-def persisting(spark: SparkSession) -> Iterator[Callable[[DataFrame], DataFrame]]:
+def persisting(spark: SparkSession) -> Iterator[Persist]:
     """Persists the frames it is given, which are used several times, on disk meanwhile.
 
     Each is computed at once, beside whatever else is done until it is needed. What Spark keeps in memory its sorts have

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +21,7 @@ from txnlog.detection.whole_ranges import (
 )
 from txnlog.errors import TableError
 from txnlog.job.last_shared import Log, Row, rewritten_logs
+from txnlog.job.persisting import Persist
 from txnlog.job.records_beyond import first_beyond
 from txnlog.keys import LOG_DIR
 from txnlog.sources.rows import TransactionStateRow
@@ -55,9 +56,7 @@ _REACHING = pa.schema(
 class StoredArchive:
     """The archive of some clusters (`txnlog.detection.inputs.Archive`). `persist` is for frames that are used often."""
 
-    def __init__(
-        self, store: Store, clusters: list[str], persist: Callable[[DataFrame], DataFrame] = lambda frame: frame
-    ) -> None:
+    def __init__(self, store: Store, clusters: list[str], persist: Persist = lambda frame: frame) -> None:
         self._store, self._clusters, self._persist = store, clusters, persist
         of_all = stored_ranges(store, None)
         self.ranges = [each for each in of_all if each.cluster in clusters]

@@ -73,6 +73,8 @@ PIECES = "piece"
 # Rows in a struct column of their own, which has the name of the fact.
 STATES, SNAPSHOTS, ABORTED, CHECKPOINTS = "state", "producer_snapshot", "aborted_transaction", "checkpoint"
 GROUP_RECORDS = "group_record"
+# Sums and entries of small files. The others have a row for each record of a log, which may be millions.
+OF_FILES = (FILE, PIECES, SNAPSHOTS, ABORTED, CHECKPOINTS, *OF_REPLAY)
 FACT_OF_KIND = {
     FileKind.PRODUCER_SNAPSHOT: SNAPSHOTS,
     FileKind.TRANSACTION_INDEX: ABORTED,
