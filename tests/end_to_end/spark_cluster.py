@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyspark
-from cluster import free_port
+from brokers import free_port
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 ENVIRONMENT = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from abort_lines import Transaction, abort_lines, transaction_of
 from abort_record import Record
-from abort_run import AbortRun
+from aborts import AbortRun
 from make import start
 from programs import jars
 from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from abort_lines import Finished, bash
-from cluster import HOST, free_port
+from brokers import HOST, free_port
 from lab import TRANSACTION_MAX_TIMEOUT_MS, Lab, RawProducer
 from make import start
 from pyspark.sql import SparkSession

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from cluster import HOST, Cluster
+from brokers import HOST
+from cluster import Cluster
 
 from tests.kafka.trials import RELEASES
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from cluster import HOST, Cluster, free_port
+from brokers import HOST, free_port
+from cluster import Cluster
 from confluent_kafka import Producer
 
 from tests.kafka.trials import RELEASES

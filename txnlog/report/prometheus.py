@@ -73,10 +73,7 @@ def figures(root: Root, cluster: str | None = None) -> Figures:
 def figures_of(
     runs: Sequence[Row], read: Callable[[Table, str], list[dict[str, Any]]], known: Sequence[ClusterHistory]
 ) -> Figures:
-    """The figures of some runs, one a cluster; `read` gives the rows of a table of which a condition in SQL holds.
-
-    `known` are the histories of their coordinators.
-    """
+    """The figures of some runs, one a cluster, and of histories; `read` gives rows of a table by a condition in SQL."""
     clusters = {run["cluster"] for run in runs}
     files = of_latest_run(read(DUMP_FILES, f"problem IS NOT NULL AND {since(runs)}"), runs)
     return Figures(

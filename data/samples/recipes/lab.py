@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from clock import Clock
 from cluster import Cluster
-from protocol import Client, OpenTransaction
+from inquiries import OpenTransaction
+from protocol import Client
 from wire import Producer, transactional_batch
 
 TRANSACTION_MAX_TIMEOUT_MS = 10_000
