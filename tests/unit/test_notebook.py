@@ -103,6 +103,24 @@ def test_late_writes_are_those_of_the_sample_and_no_others(names: dict[str, Any]
     assert {(row["topic"], row["partition"], row["producer_id"], row["first_offset"]) for row in found} == wanted
 
 
+def test_what_is_kept_is_no_late_write(names: dict[str, Any]) -> None:
+    """Data of a commit whose marker was lost, after an earlier marker of its producer: who aborts it destroys it."""
+    (question,) = (cell for cell in cells() if "late_writes =" in cell)
+    opened, found = names["views"]["open_transactions"], dict(names)
+    opened.selectExpr("* EXCEPT (action)", "'KEEP' AS action").createOrReplaceTempView("open_transactions")
+    try:
+        run(question, found)
+        assert rows(found["late_writes"]) == []
+    finally:
+        opened.createOrReplaceTempView("open_transactions")
+
+
+def test_a_dump_without_a_run_is_said_in_a_line(names: dict[str, Any]) -> None:
+    (views,) = (cell for cell in cells() if "latest_run =" in cell)
+    with pytest.raises(SystemExit, match=f"no run over elsewhere: detect it, or name it as a run did: {SAMPLE}"):
+        run(views, names | {"dump": "elsewhere"})
+
+
 def test_the_history_of_an_id_shows_that_its_transaction_was_committed(names: dict[str, Any]) -> None:
     of_id = names | {"wanted": {"transactional_id": "lost-commit-id"}}
     (question,) = (cell for cell in cells() if "looked_at =" in cell)

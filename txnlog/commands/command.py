@@ -31,6 +31,7 @@ FORMS = ("table", "json", "csv")
 # Rows of a table for people, unless they say how many; programs get all.
 MOST_ROWS = 1_000
 TIMEOUT = "30s"
+LARGEST_INT32, LARGEST_INT64 = 2**31 - 1, 2**63 - 1
 
 
 class Command(NamedTuple):
@@ -178,7 +179,16 @@ def add_period(parser: argparse.ArgumentParser) -> None:
 
 def period(parsed: argparse.Namespace) -> tuple[int | None, int | None]:
     """`--from` and `--to` in ms since 1970; None where they are not given."""
-    return moment_ms("--from", parsed.earliest), moment_ms("--to", parsed.latest)
+    earliest, latest = moment_ms("--from", parsed.earliest), moment_ms("--to", parsed.latest)
+    if earliest is not None and latest is not None and earliest >= latest:
+        raise OptionError(f"--from: {parsed.earliest} is not before --to {parsed.latest}")
+    return earliest, latest
+
+
+def check_within(flag: str, value: int | None, largest: int) -> None:
+    """`OptionError` for a number that Kafka cannot have there; none at all is fine."""
+    if value is not None and not 0 <= value <= largest:
+        raise OptionError(f"{flag}: {value} is {'below 0' if value < 0 else f'above {largest}'}")
 
 
 def row_limit(parsed: argparse.Namespace) -> int | None:

@@ -7,6 +7,8 @@ import os
 import sys
 
 from txnlog.commands.command import (
+    LARGEST_INT32,
+    LARGEST_INT64,
     TABLES,
     Command,
     add_cluster,
@@ -14,6 +16,7 @@ from txnlog.commands.command import (
     add_partition,
     add_period,
     add_tables,
+    check_within,
     duration_ms,
     period,
     row_limit,
@@ -61,9 +64,8 @@ def _run(parsed: argparse.Namespace) -> None:
         from txnlog.report.partition_findings import Recorded
         from txnlog.sources.log_copy import Place
         from txnlog.sources.partition_transactions import transactions
+    _check(parsed)
     root = tables_root(parsed.tables) if parsed.tables or os.environ.get(TABLES) else None
-    if parsed.transactional_id is not None and root is None:
-        raise OptionError("--transactional-id needs --tables")
     limit, longer_than = row_limit(parsed), duration_ms("--longer-than", parsed.longer_than)
     earliest, latest = period(parsed)
     dump = inventory(dump_root(parsed.dump))
@@ -84,6 +86,13 @@ def _run(parsed: argparse.Namespace) -> None:
         return
     found = partition_list.found_in(copies, wanted, recorded, limit)
     sys.stdout.write(partition_list.rendered(found, parsed.format, width(), parsed.dump))
+
+
+def _check(parsed: argparse.Namespace) -> None:
+    check_within("--partition", parsed.partition, LARGEST_INT32)
+    check_within("--producer-id", parsed.producer_id, LARGEST_INT64)
+    if parsed.transactional_id is not None and not (parsed.tables or os.environ.get(TABLES)):
+        raise OptionError("--transactional-id needs --tables")
 
 
 COMMAND = Command(

@@ -6,12 +6,14 @@ import argparse
 import sys
 
 from txnlog.commands.command import (
+    LARGEST_INT32,
     Command,
     add_cluster,
     add_format,
     add_period,
     add_tables,
     add_topic,
+    check_within,
     duration_ms,
     period,
     row_limit,
@@ -71,6 +73,7 @@ def _run(parsed: argparse.Namespace) -> None:
 def _wanted(parsed: argparse.Namespace) -> Wanted:
     if parsed.partition is not None and parsed.topic is None:
         raise OptionError("--partition needs --topic")
+    check_within("--partition", parsed.partition, LARGEST_INT32)
     if parsed.by is not None and not parsed.summary:
         raise OptionError("--by needs --summary")
     return Wanted(

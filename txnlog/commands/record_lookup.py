@@ -6,12 +6,22 @@ import argparse
 import os
 import sys
 
-from txnlog.commands.command import TABLES, Command, add_cluster, add_format, add_partition, add_tables, tables_root
+from txnlog.commands.command import (
+    LARGEST_INT32,
+    LARGEST_INT64,
+    TABLES,
+    Command,
+    add_cluster,
+    add_format,
+    add_partition,
+    add_tables,
+    check_within,
+    tables_root,
+)
 from txnlog.commands.spark_job import spark_needed
 from txnlog.commands.terminal import width
 from txnlog.dump.inventory import check_has_logs, inventory
 from txnlog.dump.opener import dump_root
-from txnlog.errors import OptionError
 
 EPILOG = """\
 COMMITTED, ABORTED: by the marker that ended its transaction. OPEN: no marker follows. NOT_TRANSACTIONAL: of no
@@ -32,17 +42,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(parsed: argparse.Namespace) -> None:
     with spark_needed():
-        from txnlog.report.record_answer import answered
+        from txnlog.report.record_answer import answered, check_has
         from txnlog.report.record_output import rendered
         from txnlog.sources.log_copy import Place
         from txnlog.sources.record_outcome import record_outcomes
-    if parsed.offset < 0:
-        raise OptionError(f"--offset: {parsed.offset} is below 0")
+    check_within("--partition", parsed.partition, LARGEST_INT32)
+    check_within("--offset", parsed.offset, LARGEST_INT64)
     root = tables_root(parsed.tables) if parsed.tables or os.environ.get(TABLES) else None
     dump = inventory(dump_root(parsed.dump))
     check_has_logs(dump, parsed.dump)
     place = Place(parsed.topic, parsed.partition)
     cluster, copies = record_outcomes(dump, place, parsed.offset, parsed.cluster)
+    if root is not None:
+        check_has(root, cluster)
     found = answered(cluster, place, parsed.offset, copies, root)
     sys.stdout.write(rendered(found, parsed.format, width(), "" if root is None else root.text))
 

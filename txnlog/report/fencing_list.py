@@ -11,10 +11,9 @@ from txnlog.report.abort_candidates import option, word
 from txnlog.report.fitted import Column
 from txnlog.report.id_timeline import STARTED, fenced, is_within, of_transaction, producers
 from txnlog.report.output import as_csv, as_json, as_table, counted, with_cluster
-from txnlog.report.table_rows import answer, check_cluster
 from txnlog.report.transaction_list import COLUMNS as OF_TRANSACTIONS
 from txnlog.report.transaction_list import or_none
-from txnlog.report.transaction_query import Wanted, answered
+from txnlog.report.transaction_query import Wanted, answered, check_known
 from txnlog.tables.layout import COORDINATOR_RECORDS, Root
 
 Row = dict[str, Any]
@@ -38,7 +37,7 @@ def fencings(root: Root, wanted: Wanted, limit: int | None = None) -> Fencings:
 
     A new producer fences the one before it whether that still runs or not: no record says. The epoch that a
     coordinator took for itself, when it ended a transaction, was no producer's: whoever follows it fences nobody, but
-    is the new producer of a FENCING. `OptionError`: an unknown cluster.
+    is the new producer of a FENCING. `OptionError`: an unknown cluster or id.
     """
     ended = answered(root, wanted, f"SELECT {', '.join(OF_TRANSACTIONS)} FROM chosen WHERE {_BY_COORDINATOR}")
     own = {_producer(row, "producer_id", "end_epoch") for row in ended}
@@ -51,7 +50,7 @@ def fencings(root: Root, wanted: Wanted, limit: int | None = None) -> Fencings:
     by_producers = (_row(each, each["time"], NEW_PRODUCER, each) for each in others)
     found = [row for row in chain(by_coordinators, by_producers) if is_within(wanted, row["time"])]
     if not found:
-        check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=COORDINATOR_RECORDS))
+        check_known(root, wanted, COORDINATOR_RECORDS)
     found.sort(key=lambda row: (row["time"], row["cluster"], row["transactional_id"], row["offset"]))
     return Fencings(found if limit is None else found[-limit:], Counter(row["fenced_by"] for row in found))
 

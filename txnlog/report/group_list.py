@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from txnlog.errors import OptionError
 from txnlog.report.fitted import ACTION_STYLES, Column
 from txnlog.report.output import as_csv, as_json, as_table, counted, with_cluster
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there, text_literal
@@ -34,7 +35,14 @@ def _found(root: Root, table: Table, wanted: dict[str, str | None]) -> list[Row]
     found = rows(root, table, " AND ".join(where) or "true", _ORDER)
     if not found:
         check_cluster(wanted["cluster"], rows_if_there(root, RUNS))
+        _check_group(root, wanted["group_id"])
     return found
+
+
+def _check_group(root: Root, group: str | None) -> None:
+    """`OptionError` for a group of which no record is kept: its name may be mistyped."""
+    if group is not None and not rows(root, GROUP_POSITIONS, f"group_id = {text_literal(group)}", limit=1):
+        raise OptionError(f"--group: no committed offset of {group!r} is known: `txnlog groups` has the groups")
 
 
 def rendered_positions(found: list[Row], form: str, width: int | None = None) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from txnlog.errors import OptionError
 from txnlog.report.open_there import open_there
 from txnlog.report.recorded import OfProducer, recorded
-from txnlog.report.table_rows import rows_if_there, text_literal
+from txnlog.report.table_rows import answer, rows_if_there, text_literal
 from txnlog.sources.log_copy import Place
 from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_search import Batch
 from txnlog.sources.together import together
-from txnlog.tables.layout import TRANSACTIONAL_IDS, Root
+from txnlog.tables.layout import RUNS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
 
 Row = dict[str, Any]
 
@@ -58,6 +59,18 @@ def answered(
     if root is None or found.outcome is Outcome.CONTRADICTED:
         return found
     return found._replace(known=_known(root, found))
+
+
+def check_has(root: Root, cluster: str) -> None:
+    """`OptionError` for tables in which nothing of a cluster is, `TableError` where there are none at all.
+
+    What they know of its ids would be nothing, as of a producer id that nobody knows.
+    """
+    select = "SELECT DISTINCT cluster FROM found"
+    known = {row["cluster"] for table in (RUNS, TRANSACTIONS) for row in answer(root, select, found=table)}
+    if cluster not in known:
+        named = ", ".join(sorted(known)) or "no cluster"
+        raise OptionError(f"--tables: {root.text} has nothing of {cluster}; it has {named}")
 
 
 def _known(root: Root, found: RecordAnswer) -> Known:

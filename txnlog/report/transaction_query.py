@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from txnlog.errors import OptionError
 from txnlog.report.abort_candidates import option, word
 from txnlog.report.kafka_listing import UNDER_WAY
 from txnlog.report.table_rows import answer, check_cluster, streamed, text_literal
 from txnlog.tables.catalog import Dialect, dialect
-from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root
+from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_STATES, TRANSACTIONS, Root, Table
 from txnlog.times import iso_8601
 
 # What the records say of the outcome: nothing yet, or nothing that is kept.
@@ -59,7 +60,7 @@ ALL = Wanted()
 def answered(root: Root, wanted: Wanted, select: str, *steps: str) -> list[dict[str, Any]]:
     """The rows of a query over the transactions that are wanted, `chosen`; `steps` (`name AS (..)`) come before it.
 
-    `OptionError` where the tables have nothing of the cluster.
+    `OptionError` where the tables have nothing of the cluster, or of the transactional id.
     The columns of `chosen` are those of the table, then `status`: its outcome, OPEN or UNKNOWN; `under_way`;
     `duration_ms`: from its start to the Complete* record, or to the decision if only that is kept, or to when it was
     last seen under way, null if its end is unknown; `markers_ms`: from the decision to the Complete* record.
@@ -73,10 +74,21 @@ def streamed_answer(root: Root, wanted: Wanted, select: str, *steps: str) -> Ite
     found = streamed(root, whole, found=TRANSACTIONS, ranges=COORDINATOR_RANGES, states=COORDINATOR_STATES)
     first = next(found, None)
     if first is None:
-        check_cluster(wanted.cluster, answer(root, "SELECT DISTINCT cluster FROM found", found=TRANSACTIONS))
+        check_known(root, wanted, TRANSACTIONS)
     else:
         yield first
         yield from found
+
+
+def check_known(root: Root, wanted: Wanted, table: Table) -> None:
+    """`OptionError` where a table has no row of the cluster or of the transactional id: a name may be mistyped."""
+    clusters = answer(root, "SELECT DISTINCT cluster FROM found", found=table)
+    check_cluster(wanted.cluster, clusters)
+    known = answer(root, f"SELECT cluster FROM found WHERE {_of_ids(wanted)} LIMIT 1", found=table)
+    if wanted.transactional_id is not None and clusters and not known:
+        raise OptionError(
+            f"--transactional-id: no record of {wanted.transactional_id!r} is kept: `txnlog list` has the ids"
+        )
 
 
 def _steps(wanted: Wanted, sql: Dialect) -> Iterator[str]:

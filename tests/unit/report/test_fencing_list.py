@@ -116,5 +116,7 @@ def test_nothing_and_an_unknown_cluster_are_said(tmp_path: Path, capsys: pytest.
     root = tables(tmp_path, [record(0, "Empty")], [transaction(1)])
     assert main(["fencings", "--tables", root.text]) == 0
     assert capsys.readouterr().out == "No producer was fenced, by the records that are kept.\n"
+    assert main(["fencings", "--tables", root.text, "--transactional-id", "x"]) == 2
+    assert "--transactional-id: no record of 'x' is kept" in capsys.readouterr().err
     assert main(["fencings", "--tables", root.text, "--cluster", "x"]) == 2
     assert "--cluster: x is not in the tables; they have c" in capsys.readouterr().err

@@ -62,7 +62,7 @@ def test_the_table_begins_with_the_columns_of_kafkas_own_tool(root: Root, capsys
         (["--cluster", "other"], 1),
         (["--group", "it's"], 1),
         (["--topic", "pay"], 1),
-        (["--group", "absent"], 0),
+        (["--topic", "absent"], 0),
         (["--blocked"], 1),
         (["--blocked", "--group", "b"], 0),
     ],
@@ -82,11 +82,14 @@ def test_a_blocked_group_is_shown_with_what_its_clients_see(root: Root, capsys: 
 
 
 def test_nothing_is_said_in_a_sentence(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(root, capsys, "--group", "absent") == "No committed offsets.\n"
-    assert printed(root, capsys, "--blocked", "--group", "absent") == "No blocked groups.\n"
+    assert printed(root, capsys, "--topic", "absent") == "No committed offsets.\n"
+    assert printed(root, capsys, "--blocked", "--topic", "absent") == "No blocked groups.\n"
 
 
-def test_an_unknown_cluster_is_said(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_cluster_or_group_is_said(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--group", "absent"], ["--blocked", "--group", "absent"]):
+        assert main(["groups", "--tables", root.text, *arguments]) == 2
+        assert "--group: no committed offset of 'absent' is known" in capsys.readouterr().err
     assert main(["groups", "--tables", root.text, "--cluster", "absent"]) == 2
     assert "absent is not in the tables; they have c, other" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import report_tables
 from tests.tables_by_hand import Row, at, put, written
 from tests.terminal import seen
 from tests.writer import ABORT, NOW, checkpoint, data, marker, segment
@@ -227,6 +228,8 @@ def test_without_tables_it_says_what_they_would_tell(tmp_path: Path, capsys: pyt
     [
         (["--partition", "7"], "the dump has no log of orders-7: `txnlog check` prints what it has"),
         (["--offset", "-1"], "--offset: -1 is below 0"),
+        (["--offset", str(2**63)], "--offset: 9223372036854775808 is above 9223372036854775807"),
+        (["--partition", "-1"], "--partition: -1 is below 0"),
         (["--cluster", "nope"], "the dump has no log of orders-0 of cluster nope"),
     ],
 )
@@ -237,3 +240,14 @@ def test_a_mistake_is_one_line(
     usual = ["record", str(dump), "--topic", "orders", "--partition", "0", "--offset", "0"]
     assert main([*usual, *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_tables_of_another_cluster_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else it would say that nobody knows the producer id."""
+    dump, root = dump_of(tmp_path, data(0)), report_tables.written(tmp_path / "tables", [], [report_tables.night()])
+    report_tables.write(tmp_path / "tables", TRANSACTIONS, [])
+    usual = ["record", str(dump), "--topic", "orders", "--partition", "0", "--offset", "0", "--tables"]
+    assert main([*usual, root.text]) == 2
+    assert f"--tables: {root.text} has nothing of" in capsys.readouterr().err
+    assert main([*usual, str(tmp_path / "absent")]) == 4
+    assert "there is no table" in capsys.readouterr().err

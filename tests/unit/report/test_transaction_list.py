@@ -193,7 +193,7 @@ def test_a_table_ends_with_the_number_of_each_outcome_and_what_to_type_next(
     ]  # fmt: skip
     assert numbers == "19 transactions: 7 COMMIT, 2 ABORT, 1 CONTRADICTED, 3 OPEN, 6 UNKNOWN."
     assert following == f"Next: txnlog find-hanging --tables {root.text} --cluster c"
-    *_, following = printed(root, capsys, "--transactional-id", "it's", "--topic", "a b").splitlines()
+    *_, following = printed(root, capsys, "--transactional-id", "recreated", "--topic", "a b").splitlines()
     assert following == "No transactions."
     *_, following = printed(
         root, capsys, "--topic", "pay", "--longer-than", "1s", "--to", "2027-01-01T00:00Z"
@@ -234,7 +234,7 @@ def test_json_and_csv_have_the_columns_of_the_table_and_ours(root: Root, capsys:
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
-@pytest.mark.parametrize("wanted", [Wanted(), Wanted("c", status="OPEN"), Wanted(transactional_id="absent")])
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted("c", status="OPEN"), Wanted(topic="absent")])
 def test_rows_one_after_the_other_are_the_same_text(root: Root, wanted: Wanted, form: str) -> None:
     at_once = transaction_list.rendered(transaction_list.transactions(root, wanted), form)
     assert "".join(transaction_list.pieces(root, wanted, form)) == at_once

@@ -205,6 +205,14 @@ def test_every_line_but_the_last_fits_a_terminal(
 
 
 def test_nothing_is_said_in_a_sentence(root: Root, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(root, capsys, "--transactional-id", "absent") == "No transactions.\n"
+    assert printed(root, capsys, "--topic", "absent") == "No transactions.\n"
+    assert main(["transactions", "--tables", root.text, "--summary", "--transactional-id", "absent"]) == 2
+    assert "--transactional-id: no record of 'absent' is kept: `txnlog list` has the ids" in capsys.readouterr().err
+    assert (
+        main(["transactions", "--tables", root.text, "--from", "2027-01-01T00:00Z", "--to", "2026-01-01T00:00Z"]) == 2
+    )
+    assert "--from: 2027-01-01T00:00Z is not before --to 2026-01-01T00:00Z" in capsys.readouterr().err
+    assert main(["transactions", "--tables", root.text, "--topic", "pay", "--partition", "-1"]) == 2
+    assert "--partition: -1 is below 0" in capsys.readouterr().err
     assert main(["transactions", "--tables", root.text, "--summary", "--cluster", "x"]) == 2
     assert "--cluster: x is not in the tables; they have c, d" in capsys.readouterr().err
