@@ -154,7 +154,7 @@ def group_positions(lasts: DataFrame, ends: DataFrame) -> DataFrame:
             "coalesce(committed_topic_id, topic_id) AS topic_id",
             "coalesce(broker, copy_of) AS broker",
             "coalesce(as_of, copied_at) AS as_of",
-            "greatest(log_end_offset - committed_offset, 0) AS lag",
+            "if(committed_offset > log_end_offset, 0L, log_end_offset - committed_offset) AS lag",
             f"CASE WHEN pending_producer_id IS NOT NULL THEN '{UNSTABLE}'"
             f" WHEN ({_IS_AT_LIMIT}) OR ({_MAY_BE_AT_LIMIT}) THEN '{LAST_STABLE_OFFSET}' END AS blocked_by",
             f"nullif(concat_ws('; ', {_TEXT}), '') AS not_known",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from txnlog.errors import OptionError
 from txnlog.report.open_there import open_there
+from txnlog.report.partition_findings import CLOCK_SKEW_MS, ENDED
 from txnlog.report.recorded import OfProducer, recorded
 from txnlog.report.table_rows import answer, rows_if_there, text_literal
 from txnlog.sources.log_copy import Place
@@ -15,12 +16,15 @@ from txnlog.sources.outcome import Outcome, RecordOutcome
 from txnlog.sources.record_search import Batch
 from txnlog.sources.together import together
 from txnlog.tables.layout import RUNS, TRANSACTIONAL_IDS, TRANSACTIONS, Root
+from txnlog.times import EARLIEST_MS, epoch_ms
 
 Row = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """What the tables know of a record. `transaction` is its row of `transactions`, by EPOCH or TIME (`matched_by`).
+    """What the tables know of a record. `transaction` is the one that its marker ended, a row of `transactions`, by
+    EPOCH or TIME (`matched_by`). `is_older`: the record is of an earlier one, which has no marker here, or was written
+    late. `torn`: one of which the coordinator decided otherwise, if the marker can be of no other (`torn_by`).
 
     By the latest dump that has the partition: `open_transaction` is its row of `open_transactions` if its transaction
     is open, `stops_at` where read_committed consumers stop, if that is at the record or before it, and `as_of` when
@@ -30,6 +34,9 @@ class Known(NamedTuple):
     transactional_ids: Sequence[str] = ()
     transaction: Row | None = None
     matched_by: str | None = None
+    is_older: bool = False
+    torn: Row | None = None
+    torn_by: str | None = None
     open_transaction: Row | None = None
     stops_at: int | None = None
     as_of: datetime | None = None
@@ -90,7 +97,22 @@ def _known(root: Root, found: RecordAnswer) -> Known:
         return known
     transactions = OfProducer(recorded(root, of_id, found.place))
     transaction, by = transactions.of_marker(marker.producer_epoch, marker.max_timestamp, marker.marker)
-    return known._replace(transaction=transaction, matched_by=by)
+    if transaction is not None:
+        return known._replace(transaction=transaction, matched_by=by, is_older=_is_older(batch, transaction))
+    torn, by = transactions.of_marker(marker.producer_epoch, marker.max_timestamp, None, CLOCK_SKEW_MS)
+    return known if torn is None or torn["outcome"] not in ENDED else known._replace(torn=torn, torn_by=by)
+
+
+def _is_older(batch: Batch, transaction: Row) -> bool:
+    """Whether a batch cannot be of a transaction: its epoch had ended by then, or its time is before the start.
+
+    The time is the producer's, so that it has to be well before.
+    """
+    epoch, began = transaction["producer_epoch"], epoch_ms(transaction["start_timestamp"])
+    is_dated = batch.max_timestamp >= EARLIEST_MS
+    return (epoch is not None and batch.producer_epoch < epoch) or (
+        is_dated and batch.max_timestamp + CLOCK_SKEW_MS < began
+    )
 
 
 def _with_open(known: Known, found: Sequence[Row], batch: Batch) -> Known:

@@ -15,8 +15,8 @@ from txnlog.sources.record_search import Batch
 from txnlog.times import EARLIEST_MS, LATEST_MS, iso_8601
 
 MEANINGS = {
-    Outcome.COMMITTED: "its transaction was committed: read_committed consumers get it, once they get so far",
-    Outcome.ABORTED: "its transaction was aborted: read_committed consumers skip it",
+    Outcome.COMMITTED: "a COMMIT marker ends it: read_committed consumers get it, once they get so far",
+    Outcome.ABORTED: "an ABORT marker ends it: read_committed consumers skip it",
     Outcome.OPEN: "no marker ends its transaction: read_committed consumers do not get it, nor anything after it",
     Outcome.NOT_TRANSACTIONAL: "it is of no transaction: read_committed consumers get it, once they get so far",
     Outcome.CONTROL_RECORD: "it is a control record, which no consumer gets",
@@ -26,6 +26,11 @@ MEANINGS = {
     Outcome.UNKNOWN: "the dump does not tell",
     Outcome.CONTRADICTED: "copies contradict each other: their logs diverged",
 }
+OLDER = (
+    "the record is older than that transaction, by its producer's epoch or clock: it is of an earlier one that has no"
+    " marker here, or it was written after the end of its own, and shares the outcome of this one"
+)
+TORN = "the marker here says otherwise, and partitions of the transaction ended differently (TORN_OUTCOME)"
 
 
 def rendered(found: RecordAnswer, form: str, width: int | None = None, tables: str = "") -> str:
@@ -111,19 +116,26 @@ def _whose(found: RecordAnswer, batch: Batch, tables: str) -> Iterator[Paragraph
         return
     yield Paragraph(f"transactional id {', '.join(known.transactional_ids)}")
     if known.transaction is not None:
-        yield Paragraph(_transaction(known.transaction, str(known.matched_by)))
+        yield Paragraph(_transaction(known.transaction, str(known.matched_by), known.is_older))
+        if known.is_older:
+            yield Paragraph(OLDER, style="yellow")
+    elif known.torn is not None:
+        yield Paragraph(_transaction(known.torn, str(known.torn_by)))
+        decided = f"its coordinator decided {known.torn['outcome']}: {TORN}"
+        yield Paragraph(decided, style="yellow")
     elif found.deciding.ended_by is not None and len(known.transactional_ids) == 1:
         name = " ".join(map(word, option("--transactional-id", known.transactional_ids[0])))
         yield Paragraph("which of its transactions it was, the records that are kept do not tell; they have:")
         yield Paragraph(f"txnlog transactions --tables {word(tables)} {name}", 2 * INDENT, is_command=True)
 
 
-def _transaction(row: Row, matched_by: str) -> str:
+def _transaction(row: Row, matched_by: str, is_older: bool = False) -> str:
     times = {"began": row["start_timestamp"], "decided": row["decided_at"], "completed": row["completed_at"]}
     moments = ", ".join(f"{what} {plain(time)}" for what, time in times.items() if time is not None)
     by = "the marker's epoch, which no other one has" if matched_by == "EPOCH" else "the marker's time, if clocks agree"
     ended = "" if row["ended_by"] is None else f", ended by {row['ended_by']}"
-    return f"its transaction: {moments} (coordinator's clock){ended}; found by {by}"
+    which = "the transaction of that marker" if is_older else "its transaction"
+    return f"{which}: {moments} (coordinator's clock){ended}; found by {by}"
 
 
 def _where_consumers_stop(found: RecordAnswer, known: Known, tables: str) -> Iterator[Paragraph]:

@@ -100,13 +100,24 @@ def _add_coordinator(
     found: EvidenceRows, segment: DumpFile, named_offsets: tuple[int, ...]
 ) -> Iterator[pa.RecordBatch]:
     # Hardly any verdict is possible without coordinators: if a store refuses one, the run fails.
-    sums, reading = Sums(named_offsets), SegmentReading(segment, is_needed=True)
+    sums, reading, unread = Sums(named_offsets), SegmentReading(segment, is_needed=True), list[pa.RecordBatch]()
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))
         for states in states_of_run(segment, run):
+            if states.column("problem").null_count < states.num_rows:
+                unread.append(states.select(["offset", "problem"]).filter(states.column("problem").is_valid()))
             yield evidence_of(STATES, states)
-    found.add_file(reading.row)
+    found.add_file(reading.row | {"problem": "; ".join(_problems(reading.row["problem"], unread)) or None})
     found.add_sums(segment, sums)
+
+
+def _problems(known: str | None, unread: list[pa.RecordBatch]) -> Iterator[str]:
+    """What is said of a coordinator's segment: also how many records are not decoded, and why the first one is not."""
+    if known is not None:
+        yield known
+    if unread:
+        (first, *_), count = unread[0].to_pylist(), sum(some.num_rows for some in unread)
+        yield f"records not decoded: {count}, the first at offset {first['offset']}: {first['problem']}"
 
 
 def _add_groups(

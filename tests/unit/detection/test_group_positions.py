@@ -244,3 +244,5 @@ def test_what_the_log_may_hide_is_said(standing: Standing) -> None:
     assert row["not_known"].startswith("whether there is a later commit")
     (row,) = standing.found[NEWER]
     assert (row["committed_offset"], row["not_known"]) == (None, "the committed offset: its record is not decoded")
+    # Kafka's tool prints a hyphen.
+    assert row["lag"] is None

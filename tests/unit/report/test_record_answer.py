@@ -11,7 +11,7 @@ import pytest
 from tests import report_tables
 from tests.tables_by_hand import Row, at, put, written
 from tests.terminal import seen
-from tests.writer import ABORT, NOW, checkpoint, data, marker, segment
+from tests.writer import ABORT, checkpoint, data, marker, segment
 from txnlog.cli import main
 from txnlog.dump.inventory import inventory
 from txnlog.report.record_answer import RecordAnswer, answered
@@ -143,6 +143,57 @@ def test_its_transaction_is_the_only_one_that_fits(
         assert known.transaction["start_timestamp"] == at(3)
 
 
+@pytest.mark.parametrize(
+    ("batch", "version", "older"),
+    [
+        (data(0, max_timestamp=AT - 1), 0, False),
+        # By the producer's clock it was written long before the start; a minute says nothing.
+        (data(0, max_timestamp=AT - 3_600_000), 0, True),
+        (data(0, max_timestamp=AT - 30_000), 0, False),
+        (data(0, max_timestamp=-1), 0, False),
+        # Of version 2: each transaction has an epoch of its own, and this one is not the batch's.
+        (data(0, max_timestamp=AT - 1), 1, True),
+    ],
+)
+def test_a_record_of_before_the_transaction_is_not_called_a_part_of_it(
+    batch: bytes, version: int, older: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own marker was lost, or it came late: the next marker of its producer ends it as well."""
+    dump = dump_of(tmp_path, batch + marker(1, producer_epoch=1, max_timestamp=AT))
+    root = tables(tmp_path, [transaction(producer_epoch=version)])
+    known = answer_of(dump, 0, root).known
+    assert known is not None
+    assert known.transaction is not None
+    assert known.is_older == older
+    (dump / "dump.toml").write_text('cluster = "c"\n')
+    arguments = ["record", str(dump), "--topic", "orders", "--partition", "0", "--offset", "0", "--tables", root.text]
+    assert main(arguments) == 0
+    said = seen(capsys.readouterr().out)
+    assert any(line.startswith("  the record is older than that transaction") for line in said) == older
+    assert any(line.startswith("  its transaction: began") for line in said) != older
+
+
+@pytest.mark.parametrize(("seconds", "torn"), [(6, True), (120, False)])
+def test_a_marker_that_says_otherwise_than_the_coordinator_is_torn(
+    seconds: int, torn: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless another transaction may be meant."""
+    dump = dump_of(tmp_path, data(0, max_timestamp=AT - 1) + marker(1, producer_epoch=1, max_timestamp=AT))
+    other = transaction(outcome="ABORT", start_timestamp=at(seconds), decided_at=at(seconds + 1), completed_at=None)
+    near = transaction(outcome="ABORT")
+    root = tables(tmp_path, [near] if torn else [near, other | {"completed_at": at(seconds + 2)}, transaction()])
+    known = answer_of(dump, 0, root).known
+    assert known is not None
+    assert (known.torn is not None, known.torn_by) == ((True, "TIME") if torn else (False, None))
+    (dump / "dump.toml").write_text('cluster = "c"\n')
+    arguments = ["record", str(dump), "--topic", "orders", "--partition", "0", "--offset", "0", "--tables", root.text]
+    assert main(arguments) == 0
+    said = seen(capsys.readouterr().out)
+    assert (
+        any(line.startswith("  its coordinator decided ABORT: the marker here says otherwise") for line in said) == torn
+    )
+
+
 def dumps(*as_of: int, **values: Any) -> list[Row]:
     place = {"cluster": "c", "topic": "orders", "partition": 0, "kind": "segment", "copy_chosen": True}
     return [place | {"as_of": at(each)} | values for each in as_of]
@@ -182,8 +233,9 @@ def test_consumers_stop_where_the_latest_dump_has_the_first_open_transaction(
 
 
 def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = data(0, count=2) + marker(2, producer_epoch=1, coordinator_epoch=4, max_timestamp=AT)
-    dump = dump_of(tmp_path, data(0, count=2), whole)
+    written_data = data(0, count=2, max_timestamp=AT - 1)
+    whole = written_data + marker(2, producer_epoch=1, coordinator_epoch=4, max_timestamp=AT)
+    dump = dump_of(tmp_path, written_data, whole)
     root = tables(tmp_path, [transaction()], dump_files=dumps(9), open_transactions=[open_from(0, 9, 1001)])
     arguments = ["record", str(dump), "--cluster", "c", "--topic", "orders", "--partition", "0", "--offset", "1"]
     segment(dump / "broker-2", "orders-0", whole)
@@ -195,15 +247,15 @@ def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert capsys.readouterr().out.splitlines() == [
         "orders-0 in cluster c, offset 1: COMMITTED",
-        "  its transaction was committed: read_committed consumers get it, once they get so far",
+        "  a COMMIT marker ends it: read_committed consumers get it, once they get so far",
         f"  by the dump of {EVENING}:09.000Z they stop at offset 0, where a transaction is open",
         f"    txnlog explain --tables {root.text} --topic orders --partition 0",
         "Its batch",
-        "  offsets 0 to 1, 2 records, producer id 1000, epoch 0, 2023-11-14T22:13:20.000Z (producer's clock)",
+        "  offsets 0 to 1, 2 records, producer id 1000, epoch 0, 2026-11-21T22:00:04.999Z (producer's clock)",
         f"    broker-2/orders-0/{0:020}.log, byte 0",
         "What ended its transaction",
         "  COMMIT at offset 2, producer epoch 1, coordinator epoch 4, 2026-11-21T22:00:05.000Z (broker's clock)",
-        f"    broker-2/orders-0/{0:020}.log, byte {len(data(0, count=2))}",
+        f"    broker-2/orders-0/{0:020}.log, byte {len(written_data)}",
         "Its producer",
         "  transactional id it's\\n\\x1b[2J",
         its_transaction,
@@ -214,7 +266,7 @@ def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*arguments, "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert (printed["outcome"], printed["copies"][1]["ended_by"]["base_offset"]) == ("COMMITTED", 2)
-    assert printed["copies"][1]["batch"]["max_timestamp"] == NOW
+    assert printed["copies"][1]["batch"]["max_timestamp"] == AT - 1
 
 
 def test_without_tables_it_says_what_they_would_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
