@@ -144,23 +144,23 @@ def test_its_transaction_is_the_only_one_that_fits(
 
 
 @pytest.mark.parametrize(
-    ("batch", "version", "older"),
+    ("written_at", "epoch", "older"),
     [
-        (data(0, max_timestamp=AT - 1), 0, False),
+        (AT - 1, 0, False),
         # By the producer's clock it was written long before the start; a minute says nothing.
-        (data(0, max_timestamp=AT - 3_600_000), 0, True),
-        (data(0, max_timestamp=AT - 30_000), 0, False),
-        (data(0, max_timestamp=-1), 0, False),
+        (AT - 3_600_000, 0, True),
+        (AT - 30_000, 0, False),
+        (-1, 0, False),
         # Of version 2: each transaction has an epoch of its own, and this one is not the batch's.
-        (data(0, max_timestamp=AT - 1), 1, True),
+        (AT - 1, 1, True),
     ],
 )
 def test_a_record_of_before_the_transaction_is_not_called_a_part_of_it(
-    batch: bytes, version: int, older: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    written_at: int, epoch: int, older: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its own marker was lost, or it came late: the next marker of its producer ends it as well."""
-    dump = dump_of(tmp_path, batch + marker(1, producer_epoch=1, max_timestamp=AT))
-    root = tables(tmp_path, [transaction(producer_epoch=version)])
+    dump = dump_of(tmp_path, data(0, max_timestamp=written_at) + marker(1, producer_epoch=1, max_timestamp=AT))
+    root = tables(tmp_path, [transaction(producer_epoch=epoch)])
     known = answer_of(dump, 0, root).known
     assert known is not None
     assert known.transaction is not None
