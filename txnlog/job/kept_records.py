@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from txnlog.detection.coordinator_copies import disagreements
 from txnlog.detection.recorded_transactions import combined, of_records
 from txnlog.detection.whole_ranges import WholeRange, differs, joined_ranges
 from txnlog.format.coordinator import TRANSACTION_STATE
@@ -24,6 +26,16 @@ from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, TRANSA
 from txnlog.tables.store import Store
 
 LOG = logging.getLogger("txnlog")
+# Copies of partitions, as `disagreements` has them.
+_COPIES = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("coordinator_partition", pa.int32()),
+        ("broker", pa.string()),
+        ("log_dir", pa.string()),
+        ("is_text", pa.bool_()),
+    ]
+)
 # Which offsets of a copy are kept: of a partition in a log directory.
 _WANTED = pa.schema(
     [
@@ -75,7 +87,7 @@ def write_ranges(store: Store, clusters: list[str], ranges: Iterable[WholeRange]
 def _agreeing(
     store: Store, archived: list[WholeRange], states: DataFrame, whole_parts: pa.Table
 ) -> list[tuple[WholeRange, Row]]:
-    rows = whole_parts.to_pylist()
+    rows = _without_contradicting(states, whole_parts.to_pylist())
     rewritten = rewritten_logs(store, states, rows, archived)
     if rewritten:
         names = ", ".join(f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one, _ in sorted(rewritten))
@@ -83,6 +95,31 @@ def _agreeing(
     parts = ((_part_of_row(row), row) for row in rows)
     # Of two logs that are not one only the first is kept: what is found later is no more certain than that.
     return [(each, row) for each, row in parts if each is not None and each.log not in rewritten]
+
+
+def _without_contradicting(states: DataFrame, rows: list[Row]) -> list[Row]:
+    """Those of the copies' rows whose partition has no other copy with other records at the same offsets.
+
+    A disk from before a restored backup has other records, of the same leader epochs. Either may have lost a commit,
+    and a range that took some offsets of the one and some of the other would prove what neither log shows.
+    """
+    copies_of = Counter(_place(row) for row in rows)
+    names = _COPIES.names[:-1]
+    several = [{name: row[name] for name in names} | {"is_text": False} for row in rows if copies_of[_place(row)] > 1]
+    if not several:
+        return rows
+    found = disagreements(states, local_frame(states.sparkSession, several, _COPIES)).toArrow().to_pylist()
+    contradicting = {_place(row) for row in found}
+    if contradicting:
+        named = ", ".join(
+            f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one in sorted(contradicting)
+        )
+        LOG.warning("not kept, because copies in the dump have different records at the same offsets: %s", named)
+    return [row for row in rows if _place(row) not in contradicting]
+
+
+def _place(row: Row) -> tuple[str, int]:
+    return row["cluster"], row["coordinator_partition"]
 
 
 def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFrame:
