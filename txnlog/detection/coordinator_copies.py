@@ -17,9 +17,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_records import ID, PLACE, WRITTEN, within_calendars
+from txnlog.detection.coordinator_records import ID, IS_UNREAD, PLACE, WRITTEN, within_calendars
 from txnlog.detection.partition_copies import IS_COORDINATOR
 from txnlog.format.batch import NOTHING_FOLLOWS
+from txnlog.times import within_calendar
 
 OF_COPY = ("broker", "log_dir")
 # What `Archive.reaching` says of a partition: from which offset on earlier dumps make its history whole, when that
@@ -29,8 +30,11 @@ OF_ARCHIVE = {
     "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
     "archived_beyond": "bigint",
 }  # fmt: skip
-# Tells the records of two logs at one offset apart.
-CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state, last_update_timestamp)"
+# Tells the records of two logs at one offset apart. A tombstone has no time but that of its batch.
+CONTENT = (
+    "xxhash64(transactional_id, producer_id, producer_epoch, state,"
+    f" coalesce(last_update_timestamp, {within_calendar('append_timestamp')}))"
+)
 # As far as each release's `kafka-dump-log` prints it.
 PRINTED_CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state)"
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
@@ -97,7 +101,7 @@ def _epochs(states: DataFrame) -> DataFrame:
     of_epochs = summed(
         states,
         (*PLACE, *OF_COPY, "coordinator_epoch"),
-        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        f"max(offset) FILTER (WHERE {IS_UNREAD}) AS broken",
         "struct(coordinator_epoch AS epoch, min(offset) AS first_offset, max(offset) AS last_offset) AS epoch",
     )
     return summed(of_epochs, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_records import PLACE, WRITTEN
+from txnlog.detection.coordinator_records import IS_UNREAD, PLACE, WRITTEN
 from txnlog.detection.partition_copies import IS_COORDINATOR, IS_CUT
 from txnlog.keys import LOG_DIR
 
@@ -124,7 +124,7 @@ def _records(states: DataFrame, history: DataFrame) -> DataFrame:
     return summed(
         states.join(history, [*PLACE], "inner"),
         PLACE,
-        "max(offset) FILTER (WHERE problem IS NOT NULL) AS broken",
+        f"max(offset) FILTER (WHERE {IS_UNREAD}) AS broken",
         f"max({WRITTEN}) AS latest_record",
         f"min({WRITTEN}) AS earliest_record",
         f"min_by({WRITTEN}, offset) FILTER (WHERE {is_of_history}) AS first_time",

@@ -30,8 +30,9 @@ COORDINATOR_NOT_DAMAGED = Proof(
     "if(coordinator_is_text, concat('the kafka-dump-log output of __transaction_state-', coordinator_partition, ' is"
     " cut short, damaged or not decoded: print it again, kafka-dump-log.sh --transaction-log-decoder --files"
     " __transaction_state-',"
-    " coordinator_partition, '/*.log'), concat('damage in the copy of __transaction_state-', coordinator_partition,"
-    " ' may hide a later record of this id: copy it again'))",
+    " coordinator_partition, '/*.log'), concat('what cannot be read in the copy of __transaction_state-',"
+    " coordinator_partition, ' (damage, or a version of a newer Kafka) may hide a later record of this id: copy it"
+    " again, or update txnlog'))",
 )
 COORDINATOR_IS_CERTAIN = Proof(
     "coordinator_is_certain",

@@ -16,6 +16,8 @@ PLACE = ("cluster", "coordinator_partition")
 IS_BIRTH = "state = 'Empty' AND producer_epoch = 0"
 # A transaction of an id, from its first Ongoing record to its Complete record.
 IS_UNDER_WAY = "state IN ('Ongoing', 'PrepareCommit', 'PrepareAbort')"
+# What cannot be decoded may say anything; so may a key of a version that is not known yet, which Kafka skips.
+IS_UNREAD = "problem IS NOT NULL OR transactional_id IS NULL"
 # When a record was written (ms): the later one of what it says and of its batch. A Complete* record carries the time at
 # which its markers were first sent (`TransactionMetadata.prepareComplete`), its batch the time at which they had all
 # been written: where one of them is long in coming, that is much later.

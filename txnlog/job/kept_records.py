@@ -15,6 +15,7 @@ from txnlog.detection.recorded_transactions import combined, of_records
 from txnlog.detection.whole_ranges import WholeRange, differs, joined_ranges
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.last_shared import Row, rewritten_logs
+from txnlog.job.records_in_ranges import remove_unproved
 from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
 from txnlog.report.output import printable
@@ -63,8 +64,10 @@ def keep_records(
     parts = _agreeing(store, archived, states, whole_parts)
     wanted = list(_wanted(archived, parts))
     if wanted:
-        records = _records(states, times, wanted)
-        store.append(COORDINATOR_RECORDS, _new_records(store, clusters, records, wanted))
+        records, spans = _records(states, times, wanted), _spans(wanted)
+        if not store.is_new(COORDINATOR_RECORDS):
+            remove_unproved(store, clusters, archived, spans)
+        store.append(COORDINATOR_RECORDS, _new_records(store, clusters, records, spans))
         starts = [row["started_from"] for _, row in parts if row["started_from"] is not None]
         if starts:
             _merge_transactions(store, clusters, records, min(starts))
@@ -132,17 +135,21 @@ def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFram
     return rows_of_table(COORDINATOR_RECORDS, found, {name: instant(name) for name in TIMES})
 
 
-def _new_records(store: Store, clusters: list[str], records: DataFrame, wanted: list[Row]) -> DataFrame:
-    # Only where a job was killed before, or a log lost its end, is any of them there.
+def _spans(wanted: list[Row]) -> str:
+    """The condition in SQL for rows that lie where something is wanted, or near it."""
     by_partition: dict[int, list[Row]] = {}
     for row in wanted:
         by_partition.setdefault(row["coordinator_partition"], []).append(row)
     # As many literals as there are partitions, whatever the clusters and holes.
-    spans = " OR ".join(
+    return " OR ".join(
         f"coordinator_partition = {partition} AND offset BETWEEN {min(row['from_offset'] for row in rows)}"
         f" AND {max(row['to_offset'] for row in rows)}"
         for partition, rows in by_partition.items()
     )
+
+
+def _new_records(store: Store, clusters: list[str], records: DataFrame, spans: str) -> DataFrame:
+    # Only where a log lost its end is any of them there.
     news = records.join(store.read(COORDINATOR_RECORDS, clusters).where(spans), [*COORDINATOR_RECORDS.key], "left_anti")
     # Whoever asks for some partitions or ids need not read the files and pages that have others.
     return news.sort("coordinator_partition", "transactional_id", "offset")

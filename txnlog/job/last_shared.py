@@ -85,7 +85,7 @@ def _archived(store: Store, shared: list[Row]) -> list[Row]:
     found = (
         store.read(COORDINATOR_RECORDS, sorted({row["cluster"] for row in shared}))
         .where(wanted)
-        .withColumn("last_update_timestamp", sf.unix_millis("last_update_timestamp"))
+        .withColumns({name: sf.unix_millis(name) for name in ("append_timestamp", "last_update_timestamp")})
         .selectExpr(*_LOG, "offset", f"{CONTENT} AS content")
     )
     rows: list[Row] = found.toArrow().to_pylist()

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-
-import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.whole_ranges import WholeRange, without_old_holes
 from txnlog.job.kept_records import write_ranges
 from txnlog.job.old_rows import Old
+from txnlog.job.records_in_ranges import within
 from txnlog.job.stored_archive import stored_ranges
-from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS, TRANSACTIONS
 from txnlog.tables.store import Store
 from txnlog.times import instant_literal
 
-# A range in the frames below: the number that it has in a list, its log and its offsets.
-_SPANS = pa.schema(
-    [
-        ("number", pa.int32()),
-        ("cluster", pa.string()),
-        ("coordinator_partition", pa.int32()),
-        ("topic_id", pa.string()),
-        ("from_offset", pa.int64()),
-        ("to_offset", pa.int64()),
-    ]
-)
-_WITHIN = (
-    "record.cluster = span.cluster AND record.coordinator_partition = span.coordinator_partition"
-    " AND record.topic_id = span.topic_id AND offset >= from_offset AND offset < to_offset"
-)
 # When a record was written; where nothing says so, it was there when the copy was taken.
 _WRITTEN = "coalesce(greatest(last_update_timestamp, append_timestamp), as_of)"
 # When a transaction ended; of one that was under way when it was last seen, when it began.
@@ -62,7 +42,7 @@ def shorten_ranges(store: Store, cluster: str, before: datetime) -> list[WholeRa
 def _beginnings(store: Store, cluster: str, ranges: list[WholeRange], before_ms: int) -> list[dict[str, int]]:
     """By number of a range: the offset of its first record that is not old, else of its last; when it was written."""
     is_new = f"unix_millis({_WRITTEN}) >= {before_ms}"
-    records = _within(store, cluster, ranges, "inner").selectExpr(
+    records = within(store, [cluster], ranges, "inner").selectExpr(
         "number", "offset", f"unix_millis({_WRITTEN}) AS written", f"{is_new} AS is_new"
     )
     first = summed(
@@ -87,20 +67,10 @@ def old_records(store: Store, cluster: str, ranges: list[WholeRange], before: da
     # Of files whose earliest record is later none is read.
     is_old = f"(append_timestamp IS NULL OR append_timestamp < {time}) AND {_WRITTEN} < {time}"
     return [
-        Old(COORDINATOR_RECORDS, is_old, _within(store, cluster, ranges, "left_semi", is_old)),
+        Old(COORDINATOR_RECORDS, is_old, within(store, [cluster], ranges, where=is_old)),
         Old(
             TRANSACTIONS,
             f"start_timestamp < {time} AND {_ENDED} < {time}",
             store.read(TRANSACTIONS, [cluster]).where("false"),
         ),
     ]
-
-
-def _within(store: Store, cluster: str, ranges: Iterable[WholeRange], how: str, where: str = "true") -> DataFrame:
-    """The records of a cluster joined with the ranges that they are within."""
-    rows = [
-        {name: number if name == "number" else getattr(each, name) for name in _SPANS.names}
-        for number, each in enumerate(ranges)
-    ]
-    records = store.read(COORDINATOR_RECORDS, [cluster]).where(where)
-    return records.alias("record").join(local_frame(store.spark, rows, _SPANS).alias("span"), F.expr(_WITHIN), how)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from txnlog.dump.dump_file import DumpFile, FileKind
 from txnlog.format.coordinator import TRANSACTION_STATE
@@ -104,8 +105,9 @@ def _add_coordinator(
     for run, control in reading.runs():
         sums.add(batches_of_run(run, control, written_by_brokers=True))
         for states in states_of_run(segment, run):
-            if states.column("problem").null_count < states.num_rows:
-                unread.append(states.select(["offset", "problem"]).filter(states.column("problem").is_valid()))
+            is_unread = pc.or_(states.column("problem").is_valid(), states.column("transactional_id").is_null())
+            if is_unread.true_count:
+                unread.append(states.select(["offset", "problem"]).filter(is_unread))
             yield evidence_of(STATES, states)
     found.add_file(reading.row | {"problem": "; ".join(_problems(reading.row["problem"], unread)) or None})
     found.add_sums(segment, sums)
@@ -117,7 +119,8 @@ def _problems(known: str | None, unread: list[pa.RecordBatch]) -> Iterator[str]:
         yield known
     if unread:
         (first, *_), count = unread[0].to_pylist(), sum(some.num_rows for some in unread)
-        yield f"records not decoded: {count}, the first at offset {first['offset']}: {first['problem']}"
+        why = first["problem"] or "its key has a version that is not known"
+        yield f"records not decoded: {count}, the first at offset {first['offset']}: {why}"
 
 
 def _add_groups(

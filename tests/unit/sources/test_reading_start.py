@@ -212,17 +212,27 @@ def test_records_and_entries_are_those_of_their_own_source(fact: str, source: ty
         assert sorted(map(repr, rows)) == sorted(map(repr, expected))
 
 
-def test_records_of_coordinators_that_are_not_decoded_are_counted_in_the_row_of_their_segment(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("newer", "why"),
+    [
+        (
+            record(struct.pack(">h", 5), coordinator_key("orders-none")),
+            "value: byte 0: the value of a coordinator record has version 5",
+        ),
+        (record(b"", coordinator_key("orders-none", version=1)), "its key has a version that is not known"),
+    ],
+    ids=["value", "key"],
+)
+def test_records_of_coordinators_that_are_not_decoded_are_counted_in_the_row_of_their_segment(
+    newer: bytes, why: str, tmp_path: Path
+) -> None:
     """A release to come may write another version: the bytes are whole, and yet nothing is certain below them."""
     value = TransactionState(1000, 0, 60_000, "Ongoing", [("orders", 1)], NOW, NOW)
-    newer = record(struct.pack(">h", 5), coordinator_key("orders-none"))
     batches = [coordinator_record(value, "orders-none"), newer, newer, coordinator_record(value, "orders-none")]
     content = b"".join(batch(offset, [each]) for offset, each in enumerate(batches))
     put(tmp_path / "broker-1" / "__transaction_state-10" / f"{0:020}.log", content)
     (row,) = (row for row in of(found(tmp_path), "file") if row["file"].endswith(".log"))
-    assert row["problem"] == (
-        "records not decoded: 2, the first at offset 1: value: byte 0: the value of a coordinator record has version 5"
-    )
+    assert row["problem"] == f"records not decoded: 2, the first at offset 1: {why}"
     assert (row["bytes_damaged"], row["bytes_parsed"]) == (0, len(content))
 
 
