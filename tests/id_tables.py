@@ -18,7 +18,7 @@ def record(offset: int, state: str, epoch: int, **values: Any) -> dict[str, Any]
     return {
         "cluster": "payments", "transactional_id": ID, "topic_id": "t", "offset": offset, "state": state,
         "producer_id": 7, "producer_epoch": epoch, "append_timestamp": at(offset),
-        "last_update_timestamp": at(offset),
+        "update_lag_ms": 0,
     } | values  # fmt: skip
 
 

@@ -87,9 +87,11 @@ def transactions(names: list[str], partition: int, day: int, each: int) -> bytes
     content, offset = [], len(STATES) * day * each
     for number, began in enumerate(starts.tolist()):
         name = names[number % len(names)]
-        for state, listed, at in zip(STATES, LISTED, began + np.cumsum(random.integers(1, 80, 4)), strict=True):
-            value = TransactionState(1_000_000 + number_of(name), 0, 60_000, state, listed, int(at), began)
-            content.append(batch(offset, [coordinator_record(value, name)], max_timestamp=int(at)))
+        times = (began + np.cumsum(random.integers(1, 80, 4))).tolist()
+        # The last one has the time at which its markers were first sent.
+        for state, listed, updated, at in zip(STATES, LISTED, (*times[:3], times[2]), times, strict=True):
+            value = TransactionState(1_000_000 + number_of(name), 0, 60_000, state, listed, updated, began)
+            content.append(batch(offset, [coordinator_record(value, name)], max_timestamp=at))
             offset += 1
     return b"".join(content)
 

@@ -12,6 +12,9 @@ _IS_COMPLETE = "state IN ('CompleteCommit', 'CompleteAbort')"
 # Version 2 gives a new producer id with the Complete* record, once the epochs are used up; it names the old one, too
 # (`TransactionMetadata.prepareComplete`).
 _IS_ROTATED = f"({_IS_COMPLETE} AND previous_producer_id <> producer_id)"
+# The time of the last update that a record of the archive has (ms).
+UPDATED_MS = "unix_millis(append_timestamp) - update_lag_ms"
+_UPDATED = f"timestamp_millis({UPDATED_MS})"
 _OF_RECORD = {
     "producer_id": f"if(coalesce({_IS_ROTATED}, false), previous_producer_id, producer_id)",
     "producer_epoch": "if(state = 'Ongoing', producer_epoch, NULL)",
@@ -21,13 +24,13 @@ _OF_RECORD = {
     # That of a Prepare* record is the coordinator's own, if it ended the transaction.
     "client_transaction_version": "if(state = 'Ongoing', coalesce(client_transaction_version, 0S), NULL)",
     "partitions": "transform(topic_partitions, each -> named_struct('topic', each.topic, 'partition', each.partition,"
-    " 'listed_at', last_update_timestamp))",
+    f" 'listed_at', {_UPDATED}))",
     "state": "state",
     "outcome": "CASE WHEN state IN ('PrepareCommit', 'CompleteCommit') THEN 'COMMIT'"
     " WHEN state <> 'Ongoing' THEN 'ABORT' END",
-    "decided_at": "if(state IN ('PrepareCommit', 'PrepareAbort'), last_update_timestamp, NULL)",
+    "decided_at": f"if(state IN ('PrepareCommit', 'PrepareAbort'), {_UPDATED}, NULL)",
     # Its own time is that of the decision; its batch's is when all markers had been written.
-    "completed_at": f"if({_IS_COMPLETE}, greatest(append_timestamp, last_update_timestamp), NULL)",
+    "completed_at": f"if({_IS_COMPLETE}, greatest(append_timestamp, {_UPDATED}), NULL)",
     "first_offset": "offset",
     "last_offset": "offset",
     "coordinator_epochs": "array(coordinator_epoch)",

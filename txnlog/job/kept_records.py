@@ -25,6 +25,7 @@ from txnlog.tables.archive_rows import CoordinatorRangeRow
 from txnlog.tables.changes import as_upserts, instant, of_table, rows_of_table
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, TRANSACTIONS
 from txnlog.tables.store import Store
+from txnlog.times import within_calendar
 
 LOG = logging.getLogger("txnlog")
 # Copies of partitions, as `disagreements` has them.
@@ -132,7 +133,12 @@ def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFram
         .where("offset >= from_offset AND offset < to_offset")
         .join(times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of"), [*LOG_DIR], "inner")
     )
-    return rows_of_table(COORDINATOR_RECORDS, found, {name: instant(name) for name in TIMES})
+    appended, updated = (within_calendar(name) for name in ("append_timestamp", "last_update_timestamp"))
+    values = {name: instant(name) for name in TIMES} | {
+        "append_timestamp": f"timestamp_millis(coalesce({appended}, {updated}))",
+        "update_lag_ms": f"coalesce({appended}, {updated}) - {updated}",
+    }
+    return rows_of_table(COORDINATOR_RECORDS, found, values)
 
 
 def _spans(wanted: list[Row]) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import PLACE, within_calendars
+from txnlog.detection.recorded_transactions import UPDATED_MS
 from txnlog.detection.whole_ranges import WholeRange
 from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS
@@ -85,7 +85,11 @@ def _archived(store: Store, shared: list[Row]) -> list[Row]:
     found = (
         store.read(COORDINATOR_RECORDS, sorted({row["cluster"] for row in shared}))
         .where(wanted)
-        .withColumns({name: sf.unix_millis(name) for name in ("append_timestamp", "last_update_timestamp")})
+        .selectExpr(
+            "* EXCEPT (append_timestamp)",
+            "unix_millis(append_timestamp) AS append_timestamp",
+            f"{UPDATED_MS} AS last_update_timestamp",
+        )
         .selectExpr(*_LOG, "offset", f"{CONTENT} AS content")
     )
     rows: list[Row] = found.toArrow().to_pylist()

@@ -16,7 +16,7 @@ from txnlog.tables.store import Store
 from txnlog.times import instant_literal
 
 # When a record was written; where nothing says so, it was there when the copy was taken.
-_WRITTEN = "coalesce(greatest(last_update_timestamp, append_timestamp), as_of)"
+_WRITTEN = "coalesce(timestamp_millis(unix_millis(append_timestamp) - least(coalesce(update_lag_ms, 0), 0)), as_of)"
 # When a transaction ended; of one that was under way when it was last seen, when it began.
 _ENDED = "coalesce(completed_at, decided_at, start_timestamp)"
 

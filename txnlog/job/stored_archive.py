@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID, PLACE
 from txnlog.detection.inputs import Materialized, Reaching
+from txnlog.detection.recorded_transactions import UPDATED_MS
 from txnlog.detection.whole_ranges import (
     EpochStart,
     SeenEpoch,
@@ -31,7 +32,7 @@ from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, litera
 from txnlog.tables.store import Store
 
 # Columns of records and of ranges that are ms in a dump.
-TIMES = ("append_timestamp", "last_update_timestamp", "start_timestamp")
+TIMES = ("append_timestamp", "start_timestamp")
 WRITTEN = ("written_from", "written_to")
 _PRODUCER_ID_COLUMNS = ("producer_id", "previous_producer_id", "next_producer_id")
 _PRODUCER_IDS = f"explode(array({', '.join(_PRODUCER_ID_COLUMNS)})) AS producer_id"
@@ -85,7 +86,9 @@ class StoredArchive:
     def _archived(self) -> DataFrame:
         """The records with times in ms, as a dump has them."""
         return self._store.read(COORDINATOR_RECORDS, self._clusters).selectExpr(
-            f"* EXCEPT ({', '.join(TIMES)})", *(f"unix_millis({name}) AS {name}" for name in TIMES)
+            f"* EXCEPT ({', '.join(TIMES)}, update_lag_ms)",
+            *(f"unix_millis({name}) AS {name}" for name in TIMES),
+            f"{UPDATED_MS} AS last_update_timestamp",
         )
 
     def _of_place(self, copies: list[Row], rewritten: set[Log], beyond: dict[tuple[str, int], int]) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from txnlog.errors import OptionError
@@ -62,7 +62,7 @@ def producers(root: Root, wanted: Wanted) -> Iterator[Row]:
         root,
         f"""SELECT * FROM (
     SELECT cluster, transactional_id, found.offset, state, is_tombstone, producer_id, producer_epoch,
-        coalesce(last_update_timestamp, append_timestamp) AS time,
+        append_timestamp, update_lag_ms,
         lag(producer_id) OVER in_turn AS fenced_producer_id, lag(producer_epoch) OVER in_turn AS fenced_epoch
     FROM found WHERE {" AND ".join(where) or "true"}
     WINDOW in_turn AS (PARTITION BY cluster, coordinator_partition, topic_id, transactional_id
@@ -72,9 +72,12 @@ WHERE is_tombstone OR (state = 'Empty' AND fenced_epoch IS NULL)
         found=COORDINATOR_RECORDS,
     )
     for row in found:
-        if row["time"] is not None and is_within(wanted, row["time"]):
+        if row["append_timestamp"] is None:
+            continue
+        time = row["append_timestamp"] - timedelta(milliseconds=row["update_lag_ms"] or 0)
+        if is_within(wanted, time):
             kind = {"event": EXPIRED, **_NO_FENCE} if row["is_tombstone"] else {"event": STARTED}
-            yield _event(row | kind)
+            yield _event(row | kind | {"time": time})
 
 
 _NO_FENCE = {"fenced_producer_id": None, "fenced_epoch": None}

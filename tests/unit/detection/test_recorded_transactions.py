@@ -63,7 +63,7 @@ def row(transactional_id: str, offset: int, record: Record, **more: Any) -> dict
         "client_transaction_version": version,
         "timeout_ms": TIMEOUT_MS,
         "topic_partitions": [],
-        "last_update_timestamp": at,
+        "update_lag_ms": 0,
         "start_timestamp": START,
         "topic_id": "t",
         "as_of": START,
@@ -103,11 +103,11 @@ def test_each_partition_is_listed_since_the_first_record_that_lists_it(spark: Sp
     )
     rows = [
         # A time that no calendar has is null.
-        row("shop", 0, ("Ongoing", 3, 0, 0), topic_partitions=[payments], last_update_timestamp=None),
+        row("shop", 0, ("Ongoing", 3, 0, 0), topic_partitions=[payments], update_lag_ms=None),
         row("shop", 1, ("Ongoing", 3, 1, 0), topic_partitions=[orders, payments]),
         row("shop", 2, ("Ongoing", 3, 2, 0), topic_partitions=[payments, orders, second]),
         row("shop", 3, ("CompleteCommit", 3, 3, 0)),
-        row("undated", 4, ("Ongoing", 3, 0, 0), topic_partitions=[orders], last_update_timestamp=None),
+        row("undated", 4, ("Ongoing", 3, 0, 0), topic_partitions=[orders], update_lag_ms=None),
         row("none", 5, ("PrepareAbort", 3, 0, 0), topic_partitions=None),
     ]
     found = transactions(spark, rows)

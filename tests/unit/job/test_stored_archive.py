@@ -9,8 +9,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.coordinator_writer import coordinator_record
 from tests.executions import IN_FULL, Scan, last_execution, scans
 from tests.tables_by_hand import Row, at, put
+from tests.unit.job.test_other_logs import ID, archived, log
+from tests.writer import NOW
+from txnlog.format.coordinator import TransactionState
 from txnlog.job import stored_archive
 from txnlog.job.stored_archive import StoredArchive
 from txnlog.spark.materialize import frame_of, local_frame, materialized_together
@@ -18,6 +22,7 @@ from txnlog.spark.schema import arrow_schema
 from txnlog.spark.session import with_settings
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, Root
 from txnlog.tables.store import Store
+from txnlog.times import LATEST_MS
 
 DAYS, PARTITIONS = range(3), range(4)
 IDS = {partition: [f"payments-{partition}{number}" for number in range(3)] for partition in PARTITIONS}
@@ -90,3 +95,29 @@ def test_only_the_files_of_its_partition_are_read_and_of_others_the_ids(
         Scan(len(DAYS), names | producers),
     ]
     assert [files for files, _ in of_files[2:]] == [len(DAYS)]
+
+
+def test_both_times_of_a_record_are_those_of_its_log(spark: SparkSession, tmp_path: Path) -> None:
+    """When it was updated and appended, s; the archive has the second, and how much earlier the first one was."""
+    beyond = (LATEST_MS - NOW) // 1000 + 1
+    times = [(0, 0), (1, 3), (9, 4), (10, beyond), (beyond, 12)]
+    records_of_log = [
+        (
+            appended * 1000,
+            coordinator_record(TransactionState(7, 0, 60_000, "Empty", None, NOW + 1000 * updated, -1), ID),
+        )
+        for updated, appended in times
+    ]
+    tombstone = coordinator_record(None, ID)
+    archived(spark, log(tmp_path / "dump", 1, [*records_of_log, (13_000, tombstone)]), tmp_path / "tables")
+    archive = StoredArchive(Store(spark, Root(str(tmp_path / "tables"))), ["c"])
+    found = records(archive, spark, 7).orderBy("offset").toArrow().to_pylist()
+    told = [
+        [
+            None if row[name] is None else (row[name] - NOW) / 1000
+            for name in ("last_update_timestamp", "append_timestamp")
+        ]
+        for row in found
+    ]
+    # Of an appending time that no calendar has nothing is kept, and the other one is in its place.
+    assert told == [[0, 0], [1, 3], [9, 4], [10, 10], [None, 12], [None, 13]]

@@ -35,12 +35,12 @@ def record(offset: int, state: str | None, producer: int = 7, epoch: int | None 
     return {
         "cluster": "c", "transactional_id": ID, "topic_id": "t", "offset": offset, "state": state,
         "producer_id": producer, "producer_epoch": epoch, "append_timestamp": at(offset),
-        "last_update_timestamp": at(offset), "start_timestamp": None if state == "Empty" else at(offset),
+        "update_lag_ms": 0, "start_timestamp": None if state == "Empty" else at(offset),
     } | values  # fmt: skip
 
 
 def tombstone(offset: int) -> dict[str, Any]:
-    return record(offset, None, epoch=None, producer_id=None, is_tombstone=True, last_update_timestamp=None)
+    return record(offset, None, epoch=None, producer_id=None, is_tombstone=True, update_lag_ms=None)
 
 
 def transaction(second: int, epoch: int | None = 0, **values: Any) -> dict[str, Any]:
