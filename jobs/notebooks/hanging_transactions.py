@@ -377,8 +377,9 @@ plot("6-open-over-time", charts.steps(lines, "open transactions"))
 # MAGIC %md
 # MAGIC ## 7. How long did the transactions that ended take?
 # MAGIC
-# MAGIC Per topic, and per transactional id. Compare hanging transactions with these durations: a topic whose transactions take
-# MAGIC seconds does not need a timeout of fifteen minutes. By the coordinators' clocks: `txnlog transactions --summary`.
+# MAGIC Per topic, and per transactional id, from the first time in the data (mostly the producer's clock) to the marker. Compare
+# MAGIC hanging transactions with these durations: a topic whose transactions take seconds does not need a timeout of fifteen
+# MAGIC minutes. From start to end by the coordinators' clocks: `txnlog transactions --summary`.
 
 # COMMAND ----------
 

@@ -70,6 +70,22 @@ def test_the_shop_has_each_transaction_that_its_coordinators_ended(tables: Path)
     assert found == {("COMMIT", "COMMIT", "TIME"): 636, ("ABORT", "ABORT", "TIME"): 30, ("OPEN", None, None): 5}
 
 
+def test_what_is_open_has_the_id_of_its_verdict(tables: Path) -> None:
+    root, of_shop = Root(str(tables)), "cluster = 'shop'"
+    judged = {
+        (row["producer_id"], row["topic"], row["start_offset"]): row["transactional_id"]
+        for row in rows(root, OPEN_TRANSACTIONS, of_shop)
+    }
+    found = {
+        (row["producer_id"], row["topic"], row["first_offset"]): row["transactional_id"]
+        for row in rows(root, PARTITION_TRANSACTIONS, f"{of_shop} AND outcome = 'OPEN'")
+    }
+    assert found == judged
+    assert "payments-us-1" in found.values()
+    (lost,) = rows(root, FINDINGS, of_shop)
+    assert lost["transactional_id"] == "payments-us-1"
+
+
 @pytest.mark.parametrize("sample", TRUTHS)
 def test_what_is_open_is_what_the_recipe_left_open(tables: Path, sample: str) -> None:
     truth, names = TRUTHS[sample], ("topic", "partition", "producer_id")

@@ -15,7 +15,7 @@ import pytest
 import txnlog
 from tests import report_tables
 from tests.small_dumps import small_dump
-from tests.tables_by_hand import written
+from tests.tables_by_hand import filled, put, written
 from txnlog.cli import main
 from txnlog.commands.command import Command
 from txnlog.commands.detect import print_outcome
@@ -24,7 +24,7 @@ from txnlog.commands.terminal import numbered, steps_after
 from txnlog.config import DetectOptions
 from txnlog.job.main import Outcome
 from txnlog.job.steps import steps_of
-from txnlog.tables.layout import COORDINATOR_STATES
+from txnlog.tables.layout import COORDINATOR_STATES, FINDINGS
 
 
 def output(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -176,6 +176,25 @@ def test_detect_ends_with_the_count_of_each_action_and_what_to_type_next(
     )
     assert ends(tmp_path / "young", found[:1], capsys)[-1] == "Open transactions: 1 WAIT. Nothing hangs."
     assert ends(tmp_path / "none", [], capsys)[-1] == "Open transactions: none. Nothing hangs."
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ([], "none."),
+        (["TORN_OUTCOME", "LATE_WRITE", "TORN_OUTCOME"], "1 LATE_WRITE, 2 TORN_OUTCOME: table findings."),
+    ],
+)
+def test_detect_in_full_counts_what_is_odd_in_the_logs(
+    kinds: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = report_tables.written(tmp_path, [], [report_tables.night()])
+    found = [("payments", each) for each in kinds] + [("other", "MARKER_LOST")]
+    put(root, FINDINGS, [filled(FINDINGS, {"cluster": cluster, "finding": each}) for cluster, each in found])
+    for full in (False, True):
+        print_outcome(outcome(), DetectOptions(dump="d", tables=root.text, full=full))
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Findings")]
+        assert lines == ([f"Findings in the logs: {said}"] if full else [])
 
 
 def test_tables_within_the_dump_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ from txnlog.report.coordinator_history import FIRST_DUMP, histories, summary
 from txnlog.report.late_transactions import latest_transactions
 from txnlog.report.latest_run import latest_runs
 from txnlog.report.output import counted, printable
-from txnlog.report.table_rows import rows
-from txnlog.tables.layout import RUNS, URI, Root
+from txnlog.report.table_rows import answer, rows
+from txnlog.tables.layout import FINDINGS, RUNS, URI, Root
 
 if TYPE_CHECKING:
     from txnlog.job.main import Outcome
@@ -91,6 +91,8 @@ def print_outcome(outcome: Outcome, options: DetectOptions) -> None:
     if not URI.fullmatch(root.text):
         clusters = {str(found["cluster"]) for found in outcome.runs}
         print("".join(_histories(root, clusters)), end="")
+        if options.full:
+            print(_findings(root, clusters))
         print(_next(root, clusters))
 
 
@@ -102,6 +104,18 @@ def _histories(root: Root, clusters: set[str]) -> Iterator[str]:
             yield f"{printable(found.cluster)}: {summary(found)}\n"
             if runs[found.cluster] == 1:
                 yield f"  {FIRST_DUMP}\n"
+
+
+def _findings(root: Root, clusters: set[str]) -> str:
+    """How many findings of each kind the logs of these clusters have."""
+    query = "SELECT cluster, finding, count(*) AS number FROM found GROUP BY cluster, finding"
+    counts = Counter[str]()
+    for row in answer(root, query, found=FINDINGS):
+        if row["cluster"] in clusters:
+            counts[row["finding"]] += row["number"]
+    if not counts:
+        return "Findings in the logs: none."
+    return f"Findings in the logs: {', '.join(f'{counts[each]} {each}' for each in sorted(counts))}: table findings."
 
 
 def _next(root: Root, clusters: set[str]) -> str:

@@ -24,6 +24,8 @@ def _run(parsed: argparse.Namespace) -> None:
     within_ms = duration_ms("--within", parsed.within)
     found = coordinator_history.histories(tables_root(parsed.tables), parsed.cluster)
     sys.stdout.write(coordinator_history.rendered(found, parsed.format, width()))
+    if not found:
+        raise HistoryError("nothing is kept of any cluster: run `txnlog detect` or `txnlog archive` first")
     troubles = ((each.cluster, coordinator_history.trouble(each, within_ms)) for each in found)
     named = [f"{cluster}: {trouble}" for cluster, trouble in troubles if trouble]
     if named:

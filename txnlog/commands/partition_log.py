@@ -34,11 +34,13 @@ One copy is read from its first segment to its last. OPEN: no marker follows. UN
 needed. From: where offsets are missing, the outcome holds for the data from there on; before, another transaction of
 the producer id may have been. Whole: nothing of its data can be missing. A duration is from the first time in the data,
 by the producer's clock unless the topic has LogAppendTime, to the marker, by the broker's.
-LATE_WRITE: data was written after its own transaction had ended, and counts as a part of this one.
+LATE_WRITE: data was written after its own transaction had ended, or before a marker that was lost, and counts as a part
+of this one.
 MARKER_WITHOUT_DATA: the transaction wrote nothing here, or this is the second marker of the one before. With --tables
 it is NEVER_WRITTEN or MARKER_TWICE where both markers are matched to a transaction that the coordinator recorded.
 TORN_OUTCOME (with --tables): the coordinator decided otherwise.
-MARKER_LOST (with --tables): it was committed or aborted, and the marker never came here.
+MARKER_LOST: its data is of two epochs, with no marker between; or (with --tables) it was committed or aborted, and the
+marker never came here.
 """
 
 

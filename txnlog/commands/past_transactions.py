@@ -27,7 +27,8 @@ from txnlog.report.transaction_query import STATUSES, Wanted
 EPILOG = """\
 A duration ends with the Complete* record, or with the decision if only that is kept, by the clocks of the coordinators;
 that of a transaction under way ends when the latest copy was taken. OPEN: not decided yet. UNKNOWN: a later transaction
-of the id began, and no record of the end is kept. How far back the records go: txnlog history.
+of the id began, and no record of the end is kept. How far back the records go: txnlog history. What is above
+the high watermark of the copies is not kept: txnlog describe has it, and the next dump.
 """
 
 

@@ -28,9 +28,11 @@ _IS_OF_ENDED_EPOCH = "coalesce(lowest_producer_epoch < previous_marker_epoch, fa
 _IS_EARLY = "coalesce(is_log_append_time AND first_timestamp < earliest, false)"
 _IS_WITHOUT_DATA = "(first_offset IS NULL AND is_whole)"
 _IS_TORN = "coalesce(recorded_outcome IN ('COMMIT', 'ABORT') AND recorded_outcome <> outcome, false)"
+# Each transaction has one epoch, so a marker stood between the two.
+_HAS_TWO_EPOCHS = f"(is_whole AND coalesce(lowest_producer_epoch < producer_epoch, false) AND NOT {_IS_OF_ENDED_EPOCH})"
 _IS_LOST = f"coalesce(cause IN ('{Cause.MARKER_LOST_COMMIT}', '{Cause.MARKER_LOST_ABORT}'), false)"
 _MARKER_BEFORE = "concat('the ', previous_marker_type, ' marker at offset ', previous_marker_offset)"
-_SHARES = "it was written after its own transaction had ended, and shares the outcome of this one"
+_SHARES = "shares the outcome of this one"
 
 
 class _Kind(NamedTuple):
@@ -57,14 +59,15 @@ _KINDS = (
         "LATE_WRITE",
         _IS_OF_ENDED_EPOCH,
         f"concat('data of epoch ', lowest_producer_epoch, ' after ', {_MARKER_BEFORE}, ' of epoch ',"
-        f" previous_marker_epoch, ': {_SHARES}')",
+        f" previous_marker_epoch, ': it was written after its own transaction had ended, and {_SHARES}')",
         "",
     ),
     _Kind(
         "LATE_WRITE",
         f"{_IS_EARLY} AND NOT {_IS_OF_ENDED_EPOCH}",
         f"concat('the broker appended data at ', {_iso('first_timestamp')}, ', before its transaction listed the"
-        f" partition at ', {_iso('listed_at')}, ': {_SHARES}')",
+        f" partition at ', {_iso('listed_at')}, ': it was written after its own transaction had ended, or the marker of"
+        f" that was lost, and {_SHARES}')",
         "",
     ),
     _Kind(
@@ -89,6 +92,13 @@ _KINDS = (
         f" coalesce(concat(' at ', {_iso('decided_at')}), ''))",
     ),
     _Kind("MARKER_LOST", _IS_LOST, "verdict", ""),
+    _Kind(
+        "MARKER_LOST",
+        f"{_HAS_TWO_EPOCHS} AND NOT {_IS_LOST}",
+        "concat('no marker stands between its data of epoch ', lowest_producer_epoch, ' and of epoch ', producer_epoch,"
+        f" ': that of an earlier transaction is not there, whose data {_SHARES}')",
+        "",
+    ),
 )
 
 
@@ -100,7 +110,8 @@ def findings(listed: DataFrame, opened: DataFrame, skew_ms: int) -> DataFrame:
     known = listed.selectExpr(
         "*", f"{_IS_OWN} AS is_own", f"timestamp_millis(unix_millis(listed_at) - {skew_ms}) AS earliest"
     )
-    odd = known.where(f"{_IS_OF_ENDED_EPOCH} OR {_IS_EARLY} OR {_IS_WITHOUT_DATA} OR {_IS_TORN} OR outcome = 'OPEN'")
+    is_odd = (_IS_OF_ENDED_EPOCH, _IS_EARLY, _IS_WITHOUT_DATA, _IS_TORN, _HAS_TWO_EPOCHS, "outcome = 'OPEN'")
+    odd = known.where(" OR ".join(is_odd))
     verdicts = opened.selectExpr(*_PRODUCER, "start_offset AS first_offset", "as_of", "cause", "reason AS verdict")
     found = (
         odd.join(_before(known), [*_PRODUCER, "previous_marker_offset"], "left")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+from pyspark.sql import DataFrame
+
 from txnlog.detection.findings import findings
 from txnlog.detection.inputs import Facts
 from txnlog.detection.matches import with_recorded
@@ -34,10 +36,26 @@ def write_full(store: Store, clusters: list[str], facts: Facts, detection: Detec
             return
         of_copies = copies.frame.selectExpr(*COPY, "as_of").hint("broadcast")
         rows = facts.partition_transactions(copies.rows.to_pylist()).join(of_copies, [*COPY], "inner")
-        found = rows.transform(with_recorded, store.read(TRANSACTIONS, clusters), CLOCK_SKEW_MS).selectExpr(
-            "*", "marker_timestamp - first_timestamp AS duration_ms"
+        opened = store.read(OPEN_TRANSACTIONS, clusters)
+        found = (
+            rows.transform(with_recorded, store.read(TRANSACTIONS, clusters), CLOCK_SKEW_MS)
+            .transform(_with_ids_of_open, opened)
+            .selectExpr("*", "marker_timestamp - first_timestamp AS duration_ms")
         )
         renew(store, PARTITION_TRANSACTIONS, clusters, found, copies.frame.selectExpr(*PARTITION).hint("broadcast"))
         # They follow from what the two tables have now, those of a run that was killed before this, too.
-        listed, opened = (store.read(table, clusters) for table in (PARTITION_TRANSACTIONS, OPEN_TRANSACTIONS))
-        store.overwrite(FINDINGS, findings(listed, opened, CLOCK_SKEW_MS), clusters)
+        store.overwrite(
+            FINDINGS, findings(store.read(PARTITION_TRANSACTIONS, clusters), opened, CLOCK_SKEW_MS), clusters
+        )
+
+
+def _with_ids_of_open(rows: DataFrame, opened: DataFrame) -> DataFrame:
+    """Rows of which no marker tells the transactional id have that of their verdict, a row of `open_transactions`."""
+    ids = opened.where("transactional_id IS NOT NULL").selectExpr(
+        *PARTITION, "producer_id", "start_offset AS first_offset", "unix_millis(as_of) AS as_of", "'OPEN' AS outcome",
+        "transactional_id AS opened_id",
+    )  # fmt: skip
+    by = [*PARTITION, "producer_id", "first_offset", "as_of", "outcome"]
+    return rows.join(ids.hint("broadcast"), by, "left").selectExpr(
+        "* EXCEPT (transactional_id, opened_id)", "coalesce(transactional_id, opened_id) AS transactional_id"
+    )

@@ -23,7 +23,8 @@ OF_VERDICT = ("cause", "action", "verdict")
 ADDED = (
     "duration_ms", "transactional_ids", "matched_by", "recorded_outcome", *OF_TRANSACTION, *OF_VERDICT, "findings"
 )  # fmt: skip
-# Data that was written after the end of its own transaction, and counts as a part of the next one.
+# Data that was written after the end of its own transaction, or before a marker that was lost. It counts as a part of
+# the next one.
 LATE_WRITE = "LATE_WRITE"
 # The transaction wrote nothing here, or this is the second marker of the one before: the tables may tell which.
 MARKER_WITHOUT_DATA = "MARKER_WITHOUT_DATA"
@@ -31,7 +32,8 @@ NEVER_WRITTEN = "NEVER_WRITTEN"
 MARKER_TWICE = "MARKER_TWICE"
 # The coordinator decided otherwise: other partitions may have the other outcome.
 TORN_OUTCOME = "TORN_OUTCOME"
-# It is open here, and ended by its coordinator's record or by a marker in another partition: the verdict names it.
+# It is open here, and ended by its coordinator's record or by a marker in another partition: the verdict names it. Or
+# data of two epochs has no marker between: that of the first one's transaction is not there.
 MARKER_LOST = "MARKER_LOST"
 _LOST = (Cause.MARKER_LOST_COMMIT, Cause.MARKER_LOST_ABORT)
 ENDED = ("COMMIT", "ABORT")
@@ -114,7 +116,7 @@ class Recorded:
             yield self._without_data(row, own)
         if transaction is not None and transaction["outcome"] in ENDED and transaction["outcome"] != row["outcome"]:
             yield TORN_OUTCOME
-        if verdict.get("cause") in _LOST:
+        if verdict.get("cause") in _LOST or _has_two_epochs(row):
             yield MARKER_LOST
 
     def _without_data(self, row: Row, transaction: Row | None) -> str:
@@ -126,14 +128,25 @@ class Recorded:
 
     def _is_late(self, row: Row, transaction: Row | None) -> bool:
         """Whether data is of an epoch that had ended, or from before the coordinator had the partition."""
-        lowest, ended, written = (
-            row[name] for name in ("lowest_producer_epoch", "previous_marker_epoch", "first_timestamp")
-        )
-        if lowest is not None and ended is not None and lowest < ended:
+        if _is_of_ended_epoch(row):
             return True
+        written = row["first_timestamp"]
         if transaction is None or written is None or not row["is_log_append_time"]:
             return False
         return bool(written + self._skew_ms < epoch_ms(transaction["place"]["listed_at"]))
+
+
+def _is_of_ended_epoch(row: Row) -> bool:
+    lowest, ended = row["lowest_producer_epoch"], row["previous_marker_epoch"]
+    return lowest is not None and ended is not None and lowest < ended
+
+
+def _has_two_epochs(row: Row) -> bool:
+    """Whether data of an epoch that had not ended is followed by data of a later one, with no marker between."""
+    lowest = row["lowest_producer_epoch"]
+    if lowest is None or not row["is_whole"] or _is_of_ended_epoch(row):
+        return False
+    return bool(lowest < row["producer_epoch"])
 
 
 def _of_its_time(row: Row, transactions: OfProducer, outcome: str | None, skew_ms: int = 0) -> Match:

@@ -57,7 +57,7 @@ def _as_json(found: RecordAnswer) -> Row:
 
 
 def _batch_as_json(batch: Batch | None) -> Row | None:
-    return None if batch is None else batch._asdict()
+    return None if batch is None else batch._asdict() | {"max_timestamp": _moment(batch)}
 
 
 def _paragraphs(found: RecordAnswer, tables: str) -> Iterator[Paragraph]:
@@ -72,6 +72,8 @@ def _paragraphs(found: RecordAnswer, tables: str) -> Iterator[Paragraph]:
     for each in found.copies:
         kind = ", kafka-dump-log.sh output" if each.is_text else ""
         yield Paragraph(f"{each.log_dir or 'this folder'}{kind}: {each.outcome}: {each.reason}")
+        if found.outcome is Outcome.CONTRADICTED and each.batch is not None:
+            yield from _batch(each.batch)
 
 
 def _of_batch(found: RecordAnswer, copy: RecordOutcome, tables: str) -> Iterator[Paragraph]:
@@ -100,9 +102,12 @@ def _marker(marker: Batch) -> Iterator[Paragraph]:
 
 
 def _time(batch: Batch) -> str:
-    if not EARLIEST_MS <= batch.max_timestamp <= LATEST_MS:
-        return "without a time"
-    return f"{iso_8601(batch.max_timestamp)} ({'broker' if batch.is_control else 'producer'}'s clock)"
+    time = _moment(batch)
+    return f"{time} ({'broker' if batch.is_control else 'producer'}'s clock)" if time else "without a time"
+
+
+def _moment(batch: Batch) -> str | None:
+    return iso_8601(batch.max_timestamp) if EARLIEST_MS <= batch.max_timestamp <= LATEST_MS else None
 
 
 def _whose(found: RecordAnswer, batch: Batch, tables: str) -> Iterator[Paragraph]:

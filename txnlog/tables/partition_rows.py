@@ -25,7 +25,9 @@ PartitionTransactionTableRow = type(
                 "How its row of transactions was found. EPOCH: no other one has this epoch. TIME: only that one was"
                 " under way when the marker was written. Null: none, or more than one.",
             ],
-            "transactional_id": Annotated[str | None, TEXT, "Transactional id of that row; null without one."],
+            "transactional_id": Annotated[
+                str | None, TEXT, "Transactional id of that row; of an open one, that of its verdict."
+            ],
             "start_timestamp": Annotated[object | None, TIMESTAMP, "Its start, by the coordinator's clock."],
             "listed_at": Annotated[object | None, TIMESTAMP, "Since when it lists the partition."],
             "decided_at": Annotated[object | None, TIMESTAMP, "When its outcome was decided."],
@@ -55,7 +57,7 @@ class FindingRow(NamedTuple):
     marker_offset: Annotated[int | None, INT64, "Offset of its marker; null without one."]
     outcome: Annotated[str, TEXT, "Outcome by this log: COMMIT, ABORT, OPEN or UNKNOWN."]
     recorded_outcome: Annotated[str | None, TEXT, "Outcome by the coordinator's records; null if no row is matched."]
-    transactional_id: Annotated[str | None, TEXT, "Transactional id of the matched row of transactions."]
+    transactional_id: Annotated[str | None, TEXT, "Transactional id of that row, or of the verdict."]
     start_timestamp: Annotated[object | None, TIMESTAMP, "Its start, by the coordinator's clock."]
     reason: Annotated[str, TEXT, "The finding in words."]
     file: Annotated[str | None, TEXT, "File with the marker, or for LATE_WRITE and MARKER_LOST with the first batch."]

@@ -31,7 +31,7 @@ from txnlog.tables.layout import (
 from txnlog.times import epoch_ms
 
 PRODUCERS = 600
-KINDS = ("LATE_WRITE", "MARKER_TWICE", "MARKER_WITHOUT_DATA", "NEVER_WRITTEN", "TORN_OUTCOME")
+KINDS = ("LATE_WRITE", "MARKER_LOST", "MARKER_TWICE", "MARKER_WITHOUT_DATA", "NEVER_WRITTEN", "TORN_OUTCOME")
 
 
 def log_of(producer_id: int, known: list[Row], chance: random.Random) -> Iterator[Row]:
@@ -88,8 +88,10 @@ def test_each_says_why_and_names_the_byte(found: tuple[list[Row], list[Row]]) ->
     of_row = {(row["producer_id"], row["marker_offset"]): row for row in found[0]}
     for row in found[1]:
         listed = of_row[row["producer_id"], row["marker_offset"]]
-        is_late = row["finding"] == "LATE_WRITE"
-        place = (listed["file"], listed["position"]) if is_late else (listed["marker_file"], listed["marker_position"])
+        is_of_data = row["finding"] in ("LATE_WRITE", "MARKER_LOST")
+        place = (
+            (listed["file"], listed["position"]) if is_of_data else (listed["marker_file"], listed["marker_position"])
+        )
         assert (row["file"], row["position"]) == place
         assert row["reason"]
     reasons = {row["finding"]: row["reason"] for row in sorted(found[1], key=lambda row: str(row["reason"]))}

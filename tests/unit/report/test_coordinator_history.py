@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.tables_by_hand import put
+from txnlog.cli import main
+from txnlog.errors import HistoryError
 from txnlog.report.coordinator_history import ClusterHistory, histories_of, rendered, summary, trouble
-from txnlog.tables.layout import Table
+from txnlog.tables.layout import COORDINATOR_RANGES, RUNS, Root, Table
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -96,3 +100,12 @@ def test_every_partition_is_printed(form: str) -> None:
     found = history(WHOLE, kept(1, (0, 20), (0, 3)), kept(1, (25, 60), (15, 40)))
     text = rendered([found], form)
     assert all(word in text for word in ("2026-11-21T03:00:00.000Z", "2026-11-21T15:00:00.000Z", "2026-11-21T10:00:00"))
+
+
+def test_of_tables_in_which_nothing_is_kept_it_does_not_say_that_all_is_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for table in (RUNS, COORDINATOR_RANGES):
+        put(Root(str(tmp_path)), table, [])
+    assert main(["history", "--tables", str(tmp_path)]) == HistoryError.exit_code
+    assert "nothing is kept of any cluster" in capsys.readouterr().err

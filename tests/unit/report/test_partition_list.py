@@ -164,6 +164,10 @@ def test_data_of_before_the_transaction_was_written_late(
         # An epoch that the marker before had ended.
         ([data(0), marker(1, producer_epoch=1), data(2), data(3, producer_epoch=1), marker(4)], [[], ["LATE_WRITE"]]),
         ([data(0), marker(1, producer_epoch=1), data(2, producer_epoch=1), marker(3)], [[], []]),
+        # A marker stood between data of two epochs, unless the cleaner may have taken it.
+        ([data(0), data(1, producer_epoch=1), marker(2, producer_epoch=1)], [["MARKER_LOST"]]),
+        ([data(0), data(1, producer_epoch=1)], [["MARKER_LOST"]]),
+        ([data(0), data(2, producer_epoch=1), marker(3, producer_epoch=1)], [[]]),
         ([data(0), marker(1), marker(2)], [[], ["MARKER_WITHOUT_DATA"]]),
         # The cleaner may have taken it.
         ([data(0), marker(1), marker(5)], [[], []]),

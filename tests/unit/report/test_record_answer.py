@@ -266,7 +266,24 @@ def test_the_text_says_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*arguments, "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert (printed["outcome"], printed["copies"][1]["ended_by"]["base_offset"]) == ("COMMITTED", 2)
-    assert printed["copies"][1]["batch"]["max_timestamp"] == AT - 1
+    assert printed["copies"][1]["batch"]["max_timestamp"] == f"{EVENING}:04.999Z"
+
+
+def test_of_copies_that_contradict_each_other_the_batch_of_each_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = dump_of(tmp_path, data(0, **FIFTH, max_timestamp=AT), data(0, 1001, **SIXTH, max_timestamp=-1))
+    arguments = ["record", str(dump), "--topic", "orders", "--partition", "0", "--offset", "0"]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("CONTRADICTED")
+    assert [line.split(", ", 2)[2] for line in lines if "producer id" in line] == [
+        f"producer id 1000, epoch 0, {EVENING}:05.000Z (producer's clock)",
+        "producer id 1001, epoch 0, without a time",
+    ]
+    assert main([*arguments, "--format", "json"]) == 0
+    times = [copy["batch"]["max_timestamp"] for copy in json.loads(capsys.readouterr().out)["copies"]]
+    assert times == [f"{EVENING}:05.000Z", None]
 
 
 def test_without_tables_it_says_what_they_would_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
