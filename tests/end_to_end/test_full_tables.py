@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,14 @@ from txnlog.report.partition_findings import Recorded
 from txnlog.report.table_rows import rows
 from txnlog.sources.log_copy import Place
 from txnlog.sources.partition_transactions import transactions
-from txnlog.tables.layout import FINDINGS, OPEN_TRANSACTIONS, PARTITION_TRANSACTIONS, Root, columns_of
+from txnlog.tables.layout import (
+    COORDINATOR_RECORDS,
+    FINDINGS,
+    OPEN_TRANSACTIONS,
+    PARTITION_TRANSACTIONS,
+    Root,
+    columns_of,
+)
 from txnlog.times import epoch_ms
 
 SAMPLES = ROOT / "data/samples"
@@ -84,6 +92,30 @@ def test_what_is_open_has_the_id_of_its_verdict(tables: Path) -> None:
     assert "payments-us-1" in found.values()
     (lost,) = rows(root, FINDINGS, of_shop)
     assert lost["transactional_id"] == "payments-us-1"
+
+
+def test_the_times_of_the_evidence_are_those_of_the_logs(tables: Path) -> None:
+    root = Root(str(tables))
+    of_markers = {
+        (row["cluster"], row["topic"], row["partition"], row["marker_offset"]): row["marker_timestamp"]
+        for row in rows(root, PARTITION_TRANSACTIONS, "marker_offset IS NOT NULL")
+    }
+    of_records = {
+        (row["cluster"], row["coordinator_partition"], row["offset"]): row["append_timestamp"]
+        - timedelta(milliseconds=row["update_lag_ms"])
+        for row in rows(root, COORDINATOR_RECORDS, "NOT is_tombstone")
+    }
+    seen = Counter[str]()
+    for row in rows(root, OPEN_TRANSACTIONS):
+        place = (row["cluster"], row["topic"], row["partition"], row["last_marker_offset"])
+        if place in of_markers:
+            seen["marker"] += 1
+            assert row["last_marker_timestamp"] == of_markers[place]
+        record = (row["cluster"], row["coordinator_partition"], row["evidence_offset"])
+        if record in of_records:
+            seen["record"] += 1
+            assert row["evidence_timestamp"] == of_records[record]
+    assert min(seen["marker"], seen["record"]) > 10
 
 
 @pytest.mark.parametrize("sample", TRUTHS)

@@ -14,7 +14,7 @@ from txnlog.tables.layout import OPEN_TRANSACTIONS
 # The columns of a verdict, all of which are taken over.
 _VERDICT = (
     *("cause", "action", "confidence", "lacking", "also_lacking", "wanted_cause", "accepted"),
-    *("evidence_state", "evidence_offset", "evidence_file", "evidence_position"),
+    *("evidence_state", "evidence_offset", "evidence_timestamp", "evidence_file", "evidence_position"),
 )
 _REASON = f"concat('{BY_ANOTHER}', {own_reason('kept_reason')})"
 # Of other batches, and of what is left without the first, it says nothing certain.

@@ -15,7 +15,8 @@ from txnlog.report.remedy import Remedy, by_id, missing_proofs, remedy
 from txnlog.report.table_rows import check_cluster, rows, rows_if_there, text_literal
 from txnlog.tables.layout import ABORT_CANDIDATES, BLOCKED_GROUPS, DUMP_FILES, OPEN_TRANSACTIONS, RUNS, Root
 
-PRODUCER, COORDINATOR, DUMP = "producer's clock", "coordinator's clock", "time of the dump"
+PRODUCER, BROKER, COORDINATOR = "producer's clock", "broker's clock", "coordinator's clock"
+DUMP = "time of the dump"
 
 
 class Event(NamedTuple):
@@ -158,7 +159,8 @@ def _in_partition(row: dict[str, Any]) -> Iterator[Event]:
     if row["last_marker_offset"] is not None:
         kind = row["last_marker_type"] or "COMMIT or ABORT"
         what = f"{kind} marker of epoch {row['last_marker_epoch']}: it ended what the producer id had open here"
-        yield Event(None, None, what, row["last_marker_offset"], row["last_marker_file"], row["last_marker_position"])
+        at = row["last_marker_offset"], row["last_marker_file"], row["last_marker_position"]
+        yield Event(*_moment(row["last_marker_timestamp"], BROKER), what, *at)
     doubt = "" if row["timestamps_trusted"] else " (a broker's clock contradicts that time)"
     opened = f"its first batch opened the transaction{doubt}"
     first = plain(row["start_timestamp"])
@@ -171,7 +173,8 @@ def _by_coordinator(row: dict[str, Any], state: dict[str, Any] | None) -> Iterat
     is_current = state is not None and state["offset"] == row["evidence_offset"]
     if row["evidence_file"] is not None and not is_current:
         what = f"the coordinator's record {row['evidence_state']}, on which the verdict rests"
-        yield Event(None, None, what, row["evidence_offset"], row["evidence_file"], row["evidence_position"])
+        at = row["evidence_offset"], row["evidence_file"], row["evidence_position"]
+        yield Event(*_moment(row["evidence_timestamp"], COORDINATOR), what, *at)
     if state is None:
         return
     if state["start_timestamp"] is not None:
@@ -181,6 +184,11 @@ def _by_coordinator(row: dict[str, Any], state: dict[str, Any] | None) -> Iterat
     what = f"the coordinator's last record of the id: {present}"
     written = plain(state["last_update_timestamp"])
     yield Event(written, COORDINATOR, what, state["offset"], state["file"], state["position"])
+
+
+def _moment(time: Any, clock: str) -> tuple[str | None, str | None]:
+    """Neither where the time is not known, as of rows of an older version."""
+    return (None, None) if time is None else (plain(time), clock)
 
 
 def _listed(state: dict[str, Any]) -> str:

@@ -24,12 +24,12 @@ def instant(milliseconds: str) -> str:
     return f"timestamp_millis({within_calendar(milliseconds)})"
 
 
-def _evidence(field: str) -> str:
-    """A field of the coordinator's record that decided."""
+def _evidence(field: str, of_current: str | None = None) -> str:
+    """A field of the coordinator's record that decided; `of_current`: its name in the id's last one, if another."""
     of_commit = "'PrepareCommit'" if field == "state" else f"committed.{field}"
     return (
         f"CASE WHEN cause = 'MARKER_LOST_COMMIT' AND committed IS NOT NULL THEN {of_commit}"
-        f" WHEN cause = 'MARKER_LOST_ABORT' THEN listing.prepared.{field} ELSE current.{field} END"
+        f" WHEN cause = 'MARKER_LOST_ABORT' THEN listing.prepared.{field} ELSE current.{of_current or field} END"
     )
 
 
@@ -50,12 +50,14 @@ _OF_DETECTION = {
     "last_marker_type": f"nullif(last_marker.marker_type, '{NOT_PRINTED}')",
     "last_marker_offset": "last_marker.base_offset",
     "last_marker_epoch": "last_marker.producer_epoch",
+    "last_marker_timestamp": instant("last_marker.max_timestamp"),
     "last_marker_file": "last_marker.file",
     "last_marker_position": "last_marker.position",
     "coordinator_state": "if(current.is_tombstone, 'Tombstone', current.state)",
     "coordinator_state_epoch": "current.producer_epoch",
     "evidence_state": _evidence("state"),
     "evidence_offset": _evidence("offset"),
+    "evidence_timestamp": instant(_evidence("timestamp", "last_update_timestamp")),
     "evidence_file": _evidence("file"),
     "evidence_position": _evidence("position"),
 }

@@ -73,10 +73,12 @@ class OpenTransactionRow(NamedTuple):
     last_marker_type: Annotated[str | None, TEXT, "COMMIT or ABORT: the producer id's last marker before it."]
     last_marker_offset: Annotated[int | None, INT64, "Its offset."]
     last_marker_epoch: Annotated[int | None, INT16, "Its producer epoch."]
+    last_marker_timestamp: Annotated[object | None, TIMESTAMP, "Its time, by the broker's clock."]
     last_marker_file: Annotated[str | None, TEXT, "Its file."]
     last_marker_position: Annotated[int | None, INT64, "Byte of that file."]
     evidence_state: Annotated[str | None, TEXT, "State of the coordinator record on which the verdict rests."]
     evidence_offset: Annotated[int | None, INT64, "Its offset in __transaction_state."]
+    evidence_timestamp: Annotated[object | None, TIMESTAMP, "When the coordinator wrote it, by its own clock."]
     evidence_file: Annotated[str | None, TEXT, "Its file."]
     evidence_position: Annotated[int | None, INT64, "Byte at which its batch starts."]
 

@@ -74,6 +74,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
                also_lacking=["coordinator_is_certain", "history_is_whole"], transactional_id="b",
                wanted_cause="NEVER_ADDED"),
         opened(topic="named", transactional_id=HOSTILE, reason=HOSTILE),
+        opened(topic="timed", transactional_id="timed", last_marker_timestamp=at(25), evidence_timestamp=at(60)),
     ]  # fmt: skip
     resolved = {name: opened()[name] for name in ABORT_CANDIDATES.key} | {
         "status": "RESOLVED", "resolution": "no longer open", "resolved_at": at(80),
@@ -91,6 +92,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
                 copied("ended"),
                 copied("__consumer_offsets"),
                 copied("named"),
+                copied("timed"),
                 copied("lacking"),
                 copied("damaged"),
             ],
@@ -137,6 +139,15 @@ def test_events_stand_in_the_order_of_their_times_with_their_evidence(root: Root
         ("2026-11-21T22:01:40.000Z", "the partition was copied from broker 2 with the transaction open", None, None,
          None),
     ]  # fmt: skip
+
+
+def test_markers_and_records_have_the_times_of_their_own_clocks(root: Root) -> None:
+    [explanation] = explained(root, "timed", 0, producer_id=7).of_transactions
+    found = {event.what.partition(" ")[0]: (event.time, event.clock) for event in explanation.events}
+    assert found["COMMIT"] == ("2026-11-21T22:00:25.000Z", "broker's clock")
+    rests_on = [event for event in explanation.events if "on which the verdict rests" in event.what]
+    assert [(each.time, each.clock) for each in rests_on] == [("2026-11-21T22:01:00.000Z", "coordinator's clock")]
+    assert [event.time for event in explanation.events] == sorted(str(event.time) for event in explanation.events)
 
 
 def test_a_story_says_whose_it_is_why_it_hangs_what_it_costs_and_what_it_holds_back(root: Root) -> None:
