@@ -109,7 +109,7 @@ def test_both_times_of_a_record_are_those_of_its_log(spark: SparkSession, tmp_pa
         for updated, appended in times
     ]
     tombstone = coordinator_record(None, ID)
-    archived(spark, log(tmp_path / "dump", 1, [*records_of_log, (13_000, tombstone)]), tmp_path / "tables")
+    archived(spark, log(tmp_path / "dump", [*records_of_log, (13_000, tombstone)]), tmp_path / "tables")
     archive = StoredArchive(Store(spark, Root(str(tmp_path / "tables"))), ["c"])
     found = records(archive, spark, 7).orderBy("offset").toArrow().to_pylist()
     told = [
