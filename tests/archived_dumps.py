@@ -99,7 +99,7 @@ def dump(
     log: Coordinator,
     minute: int,
     compacted_to: float,
-    topic_id: str = "A" * 22,
+    topic_id: str | None = "A" * 22,
     of_coordinator_alone: bool = False,
     coordinator_minute: int | None = None,
     listed: str | None = None,
@@ -120,7 +120,8 @@ def dump(
     cleaned = len(list(log.batches(compacted_to, compacted_to)))
     segment(log_dir, "__transaction_state-0", b"".join(batches[:cleaned]))
     segment(log_dir, "__transaction_state-0", b"".join(batches[cleaned:]), log.end(compacted_to))
-    put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
+    if topic_id is not None:
+        put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
     ends = [("__transaction_state", 0, log.end(copied))]
     if not of_coordinator_alone:
         ends += _partitions(log_dir, minute)

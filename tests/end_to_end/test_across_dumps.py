@@ -35,6 +35,7 @@ def coordinator(*steps: tuple[float, str]) -> Coordinator:
     return log
 
 
+NOTHING = coordinator()
 COMMIT = coordinator((540, "Ongoing"), (540.1, "PrepareCommit"), (540.2, "CompleteCommit"))
 AT_500 = coordinator((499, "Ongoing"), (500, "PrepareCommit"), (500, "CompleteCommit"))
 LATE = coordinator((570, "Ongoing"), (604, "PrepareCommit"), (604, "CompleteCommit"))
@@ -51,8 +52,9 @@ def dump(
     of_coordinator: Copied = (600, 601),
     has_topic_id: bool = True,
     modified: float = 600,
+    log_start: int = 0,
 ) -> None:
-    """A dump with the coordinator's records up to a minute on broker 2, and orders-0 on broker 1."""
+    """A dump with the coordinator's records up to a minute on broker 2, and orders-0 from an offset on on broker 1."""
     lines = [f'cluster = "{root.name}"', "transaction_state_partitions = 1"]
     for broker, copied in (("1", of_orders), ("2", of_coordinator)):
         if copied:
@@ -68,8 +70,9 @@ def dump(
         put(place / "partition.metadata", f"version: 0\ntopic_id: {'A' * 22}\n")
     put(root / "broker-2" / "replication-offset-checkpoint", checkpoint([("__transaction_state", 0, log.end(until))]))
     if orders:
-        segment(root / "broker-1", "orders-0", b"".join(orders))
-        put(root / "broker-1" / "replication-offset-checkpoint", checkpoint([("orders", 0, len(orders))]))
+        segment(root / "broker-1", "orders-0", b"".join(orders), log_start)
+        for name, offset in (("replication-offset", log_start + len(orders)), ("log-start-offset", log_start)):
+            put(root / "broker-1" / f"{name}-checkpoint", checkpoint([("orders", 0, offset)]))
     for folder in root.glob("broker-*"):
         copied_at(folder, at(modified))
 
@@ -110,6 +113,14 @@ def verdicts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     joined = [*lost, of_app(2, 619.5)]
     dump(first / "kept, newer first", TWO, 620, joined, of_orders=(620, 621), of_coordinator=(620, 621))
     dump(second / "kept, newer first", TWO, 600, lost)
+    # Brokers that were copied at the same time are judged one after the other: the second lacks the commit.
+    dump(first / "kept, same time", COMMIT, 600, lost)
+    dump(second / "kept, same time", NOTHING, 600, lost)
+    # Of what was kept records were deleted: the rest is open from a later offset on.
+    dump(first / "kept, from its beginning", COMMIT, 600, closed_by(545, of_app(0, 540), of_app(1, 540.05)))
+    rest = [of_app(1, 540.05), marker(2, OTHER, kind=ABORT, max_timestamp=at(545))]
+    for name in ("kept, from its beginning", "not kept, from its beginning"):
+        dump(second / name, NOTHING, 620, rest, of_orders=(620, 621), of_coordinator=(620, 621), log_start=1)
     judged.archive(archive)
     judged.detect(first)
     judged.detect(second)
@@ -128,6 +139,9 @@ def verdicts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
         ("judged once", "SKEW UNDETERMINED LOW"),
         ("judged twice", "SKEW UNDETERMINED LOW"),
         ("kept, newer first", "MARKER_LOST_COMMIT KEEP MEDIUM"),
+        ("kept, from its beginning", "MARKER_LOST_COMMIT KEEP MEDIUM"),
+        ("not kept, from its beginning", "SKEW UNDETERMINED LOW"),
+        ("kept, same time", "MARKER_LOST_COMMIT KEEP MEDIUM"),
     ],
 )
 def test_other_dumps_prove_no_more_than_they_show(verdicts: dict[str, str], cluster: str, want: str) -> None:

@@ -63,6 +63,15 @@ def restored() -> Coordinator:
     return log
 
 
+def that_forgot() -> Coordinator:
+    """What was written from minute 26 on is lost: other records are there, in the same leader epoch."""
+    log = history()
+    log.records = [record for record in log.records if record[0] < 26]
+    for minute in range(26, 60):
+        log.transaction(minute + 0.5, "busy", BUSY, [("payments", 0)])
+    return log
+
+
 def with_idle_ids_alone(busy_again: float) -> Coordinator:
     """The ids of the data do nothing more; the busy one has another transaction."""
     log = history()
@@ -82,6 +91,8 @@ def with_ids_that_went_on() -> Coordinator:
 VANISHED = "__transaction_state-0/00000000000000000100.log\t1\t1\n"
 
 UNEXPLAINED = PROVED | {NEVER: UNPROVED[NEVER]}
+# Of before the log lost its end there is a COMMIT: what was committed is kept.
+KEPT = UNEXPLAINED
 
 # The dumps of a cluster in their order: the last one is judged, those before it are archived.
 CASES: Mapping[str, Sequence[Dumped]] = {
@@ -97,6 +108,14 @@ CASES: Mapping[str, Sequence[Dumped]] = {
     "overlapping, committed": dumps_of((24, 2), (37, 23), (50, 36), committed=30),
     "elected": [*dumps_of((24, 2)), *dumps_of((50, 16), log=elected())],
     "restored": [*dumps_of((24, 2)), *dumps_of((50, 16), log=restored())],
+    "elected, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=elected(), topic_id=None)],
+    "restored, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=restored(), topic_id=None)],
+    "contradicted before": [*dumps_of((40, 0), log=restored()), *dumps_of((24, 2)), *dumps_of((50, 0), log=restored())],
+    "idle, but for what was lost": [
+        *dumps_of((24, 2)),
+        *dumps_of((37, 28), log=with_ids_that_went_on()),
+        *dumps_of((50, 48), log=that_forgot(), listed=""),
+    ],
     "recreated": dumps_of((24, 2), (50, 23), topic_id="B" * 22),
     "stale": dumps_of((50, 0), coordinator_minute=9),
     "staler than the archive": dumps_of((24, 0), (50, 0), coordinator_minute=9),
@@ -127,6 +146,12 @@ def test_what_a_run_needs_of_the_archive_is_read_once(run: tuple[Judged, list[Sc
     assert len([scan for scan in run[1] if "file" in scan.columns and scan.files]) == 1
 
 
+def test_of_a_log_whose_records_contradict_one_another_no_more_is_kept(judged: Judged) -> None:
+    found = judged.rows(COORDINATOR_RANGES, "contradicted before")
+    assert sorted((row["from_offset"], row["to_offset"]) for row in found) == [(0, 0), (0, restored().end(40))]
+    assert history_of(judged, "contradicted before") == HistoryError.exit_code
+
+
 @pytest.mark.parametrize(
     ("name", "want"),
     [
@@ -141,12 +166,11 @@ def test_what_a_run_needs_of_the_archive_is_read_once(run: tuple[Judged, list[Sc
         pytest.param("idle, committed", UNEXPLAINED, id="nor of one with a commit that no record is of"),
         pytest.param("overlapping, committed", UNEXPLAINED, id="whether or not the records have a hole"),
         pytest.param("elected", UNPROVED, id="an unclean election in between voids what came before"),
-        # Of before it was restored the archive has a COMMIT: what was committed is kept.
-        pytest.param(
-            "restored",
-            UNPROVED | {LOST: PROVED[LOST]},
-            id="a cluster that was restored gives out its epochs once more",
-        ),
+        pytest.param("restored", KEPT, id="a cluster that was restored gives out its epochs once more"),
+        pytest.param("elected, without topic id", KEPT, id="nor does a copy without a topic id escape it"),
+        pytest.param("restored, without topic id", KEPT, id="nor one of a cluster that was restored"),
+        pytest.param("contradicted before", KEPT, id="records that contradicted each other once are not forgotten"),
+        pytest.param("idle, but for what was lost", UNPROVED, id="nor is an id idle that the archive has more of"),
         pytest.param("recreated", UNPROVED, id="a recreated topic is another log"),
         pytest.param("stale", UNPROVED, id="a copy of the coordinator that is older than the data proves nothing"),
     ],
@@ -174,7 +198,8 @@ def test_a_dump_left_out_leaves_two_ranges_and_history_says_so(judged: Judged) -
 
 
 def test_records_that_contradict_the_archive_change_nothing_in_it(judged: Judged) -> None:
-    (kept,) = judged.rows(COORDINATOR_RANGES, "restored")
+    contradiction, kept = sorted(judged.rows(COORDINATOR_RANGES, "restored"), key=lambda row: row["to_offset"])
+    assert (contradiction["from_offset"], contradiction["to_offset"]) == (0, 0)
     (wanted,) = (
         row for row in judged.rows(COORDINATOR_RANGES, "left out") if row["from_offset"] == kept["from_offset"]
     )

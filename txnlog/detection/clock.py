@@ -128,7 +128,8 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     or where nothing says when that copy ended.
     `seen_longer`: another dump showed it with more batches; some of them may have been compacted away since.
     `kept_by` and `kept_with`: reason and confidence of the latest dump that proved it committed (KEEP), of the same
-    topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too.
+    topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too,
+    and for what is left of a transaction whose beginning is below the log start by now.
     Of other batches, and of what is left without the first, it says nothing certain: `kept_with` is MEDIUM then.
     """
     if sightings is None:
@@ -144,21 +145,27 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     is_same = f"{has_same_batches('seen_')} AND seen_at < as_of AND first_batch_crc IS NOT NULL" + "".join(
         f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
     )
-    # Not by this dump itself, when it is judged once more.
-    is_kept = "seen_action = 'KEEP' AND seen_at <> as_of"
-    names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset"
+    # By this dump itself, too, when it is judged once more: a dump of other brokers may be as of the same time.
+    is_kept = "seen_action = 'KEEP'"
+    is_rest = (
+        f"{is_kept} AND seen_start < log_start_offset AND start_offset >= log_start_offset"
+        " AND coalesce(last_end.base_offset < seen_start, true) AND coalesce(topic_id = seen_topic_id, true)"
+    )
+    names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset", "last_end"
     now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(
-        *(*KEY, "start_offset", "seen_at", "seen_until", "reason", "confidence"),
+        *(*KEY, "start_offset AS seen_start", "seen_at", "seen_until", "reason", "confidence"),
         *(f"{name} AS seen_{name}" for name in SEEN),
     )
+    seen = shown.join(now, [*KEY], "inner").selectExpr("*", "start_offset = seen_start AS is_at_same")
     earlier = summed(
-        shown.join(now, [*KEY, "start_offset"], "inner").where(f"NOT coalesce({is_another}, false)"),
+        seen.where(f"(is_at_same AND NOT coalesce({is_another}, false)) OR ({is_rest})"),
         (*KEY, "start_offset"),
-        f"min(if({is_same}, seen_until, NULL)) AS seen_until",
-        "bool_or(seen_batches > batches) AS seen_longer",
+        f"min(if(is_at_same AND {is_same}, seen_until, NULL)) AS seen_until",
+        "bool_or(is_at_same AND seen_batches > batches) AS seen_longer",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(if({has_same_batches('seen_')}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
+        f"max_by(if(is_at_same AND {has_same_batches('seen_')}, confidence, 'MEDIUM'), seen_at)"
+        f" FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

@@ -26,25 +26,32 @@ _OF_COORDINATOR = (
 )  # fmt: skip
 
 
-def with_owner(transactions: DataFrame, states: DataFrame, elsewhere: DataFrame) -> DataFrame:
+def with_owner(
+    transactions: DataFrame, states: DataFrame, elsewhere: DataFrame, archived: DataFrame | None = None
+) -> DataFrame:
     """Add the owners of the producer id: `transactional_ids`, their number `owners`, and `transactional_id`.
 
-    Ids that are only in `elsewhere` (records of other copies) count, too.
+    Ids that are only in `elsewhere` (records of other copies) count, too. Where any of them is an owner, so are ids of
+    which `archived` alone has records, before a hole: controllers that were restored give out producer ids once more.
     `born_at` (ms) is when the coordinator gave the producer id out; null where no record says so. `given_out_by` (ms):
     it had been by then. `named_since` has the earliest record of each of its coordinator partitions that names it.
     """
+    named = producer_ids(states.unionByName(elsewhere.drop("reaches"))).selectExpr("*", "true AS is_named")
+    if archived is not None:
+        earlier = producer_ids(archived).select(*PRODUCER, "transactional_id").selectExpr("*", "false AS is_named")
+        named = named.unionByName(earlier, allowMissingColumns=True)
     owners = summed(
-        producer_ids(states.unionByName(elsewhere.drop("reaches"))).join(transactions, [*PRODUCER], "left_semi"),
+        named.join(transactions, [*PRODUCER], "left_semi"),
         PRODUCER,
         "sort_array(collect_set(transactional_id)) AS transactional_ids",
-        "min(transactional_id) AS transactional_id",
+        "min(transactional_id) FILTER (WHERE is_named) AS transactional_id",
         "size(collect_set(transactional_id)) AS owners",
         "min(coordinator_partition) AS coordinator_partition",
         "min(born_at) AS born_at",
         "min(given_out_by) AS given_out_by",
         "collect_list(struct(coordinator_partition, known_since)) AS named_since",
     )
-    return transactions.join(owners, [*PRODUCER], "left")
+    return transactions.join(owners.where("transactional_id IS NOT NULL"), [*PRODUCER], "left")
 
 
 def with_coordinator(

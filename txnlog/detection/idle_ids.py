@@ -37,6 +37,7 @@ def idle_ids(
     every record of the id from there on is in the range or in the dump; `idle_from_epoch` is its leader epoch, and
     `last` the one that both have. In each other raw copy that reaches beyond it (`copies` and `others` are from
     `coordinator_copies` and `elsewhere`) it is the last one, too: a cleaner takes it with the tombstone that followed.
+    No range has a later one.
     """
     earlier = archived.selectExpr(*PLACE, "archived_topic_id AS topic_id", "inline(earlier)")
     of_earlier = records.join(earlier, [*PLACE, "topic_id"], "inner").where(
@@ -54,14 +55,22 @@ def idle_ids(
             "first_epoch AS idle_from_epoch",
         )
     )
-    beyond = copies.where("NOT is_chosen AND NOT is_text").select(*PLACE, *OF_COPY, "log_end_offset")
+    # Of output of kafka-dump-log nobody knows of which log it is: beside one no id is idle.
+    beyond = copies.where("NOT is_chosen").select(*PLACE, *OF_COPY, "log_end_offset")
     lacking = (
         still_last.selectExpr(*_OF_ID, "last.offset AS offset")
         .join(beyond, [*PLACE], "inner")
         .where("log_end_offset > offset")
         .join(summed(others, (*_OF_ID, *OF_COPY), "max(offset) AS offset"), [*_OF_ID, *OF_COPY, "offset"], "left_anti")
     )
-    return still_last.join(lacking, [*_OF_ID], "left_anti")
+    # A log that lost its end in an unclean election may have lost them without a trace; the archive still has them.
+    ends = copies.where("is_chosen").select(*PLACE, "log_end_offset")
+    later = (
+        still_last.join(records.selectExpr(*_OF_ID, "topic_id", "offset AS later"), [*_OF_ID, "topic_id"], "inner")
+        .join(ends, [*PLACE], "inner")
+        .where("later > last.offset AND later < log_end_offset")
+    )
+    return still_last.join(lacking, [*_OF_ID], "left_anti").join(later, [*_OF_ID], "left_anti")
 
 
 def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataFrame:

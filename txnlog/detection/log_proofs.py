@@ -70,7 +70,7 @@ ONE_LOG = Proof(
     "All copies of the partition are of one log: they have the same topic id, and none has an offset in an earlier"
     " leader epoch than the chosen one's leader-epoch-checkpoint says.",
     "partition.metadata (KIP-516), leader epochs (KIP-101)",
-    "leave out copies of a deleted topic, or of a broker that died",
+    "leave out copies of a deleted topic, or this partition of a broker that died",
     Cause.COVERAGE_GAP,
     "'copies of this partition are of different logs, by their topic ids or leader epochs: of a topic that was deleted"
     " and made again, or of a broker that died before others wrote these offsets anew'",

@@ -97,7 +97,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
         whole_parts(facts.transaction_states, of_coordinators.frame),
     )
     others = elsewhere(facts.transaction_states, of_coordinators.frame)
-    readable, idle, later = states.where("problem IS NULL"), None, None
+    readable, idle, later, records = states.where("problem IS NULL"), None, None, None
     if facts.archive and archived:
         records = facts.archive.records(opened, readable)
         later = records if archived.has_later else None
@@ -108,7 +108,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
         covered.frame.transform(with_missing_records, clusters.frame, sums, states, copies, skew_ms),
         opened.frame.transform(with_last_end, snapshots, copies)
         .transform(_with_copy, copies, times.frame, clusters.frame)
-        .transform(with_owner, readable, others),
+        .transform(with_owner, readable, others, records),
         places_of_witnesses(opened.frame, sums, copies),
     )
     (known,) = materialize(

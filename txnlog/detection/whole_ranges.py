@@ -63,6 +63,11 @@ class WholeRange:
         return self.epoch_at(self.from_offset)
 
     @property
+    def is_contradiction(self) -> bool:
+        """Whether it has no offsets, and says no more than that records of its log contradicted one another."""
+        return self.from_offset == self.to_offset
+
+    @property
     def is_pruned(self) -> bool:
         """Whether records of its beginning were removed."""
         return self.known_from < self.from_offset
@@ -72,8 +77,19 @@ class WholeRange:
         return max(each.epoch for each in self.epochs if each.start_offset <= offset)
 
 
+def contradiction(log: tuple[str, int, str]) -> WholeRange:
+    """What is kept of a log of which records contradicted one another: nothing is certain of it any more.
+
+    One of them may have been the end of a transaction that the log has lost; the other one may be all that is seen of
+    it later.
+    """
+    return WholeRange(*log, 0, 0, 0, 0, (EpochStart(0, 0),))
+
+
 def differs(one: WholeRange, other: WholeRange) -> bool:
     """Whether the two cannot be of one log that lost nothing: of two records the later one has the smaller epoch."""
+    if one.is_contradiction or other.is_contradiction:
+        return True
     pairs = ((one, other), (other, one))
     return any(contradicts(found, seen) for found, of in pairs for seen in _seen_epochs(of))
 

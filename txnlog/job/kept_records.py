@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_copies import disagreements
 from txnlog.detection.recorded_transactions import combined, of_records
-from txnlog.detection.whole_ranges import WholeRange, differs, joined_ranges
+from txnlog.detection.whole_ranges import WholeRange, contradiction, differs, joined_ranges
 from txnlog.format.coordinator import TRANSACTION_STATE
-from txnlog.job.last_shared import Row, rewritten_logs
+from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.job.records_in_ranges import remove_unproved
 from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
@@ -37,6 +37,10 @@ _COPIES = pa.schema(
         ("log_dir", pa.string()),
         ("is_text", pa.bool_()),
     ]
+)
+# Below which offset the records of a copy are certain.
+_ENDS = pa.schema(
+    [*((name, pa.string()) for name in LOG_DIR), ("coordinator_partition", pa.int32()), ("certain_to", pa.int64())]
 )
 # Which offsets of a copy are kept: of a partition in a log directory.
 _WANTED = pa.schema(
@@ -62,7 +66,7 @@ def keep_records(
     The ranges come last: what a job that is killed has written before proves nothing, and is not added twice.
     """
     archived = stored_ranges(store, clusters)
-    parts = _agreeing(store, archived, states, whole_parts)
+    parts, contradicted = _agreeing(store, archived, states, whole_parts)
     wanted = list(_wanted(archived, parts))
     if wanted:
         records, spans = _records(states, times, wanted), _spans(wanted)
@@ -72,7 +76,7 @@ def keep_records(
         starts = [row["started_from"] for _, row in parts if row["started_from"] is not None]
         if starts:
             _merge_transactions(store, clusters, records, min(starts))
-    ranges = joined_ranges([*archived, *(each for each, _ in parts)])
+    ranges = joined_ranges([*archived, *(each for each, _ in parts), *map(contradiction, contradicted)])
     if set(ranges) != set(archived):
         write_ranges(store, clusters, ranges)
     new = dict.fromkeys(clusters, 0)
@@ -90,36 +94,51 @@ def write_ranges(store: Store, clusters: list[str], ranges: Iterable[WholeRange]
 
 def _agreeing(
     store: Store, archived: list[WholeRange], states: DataFrame, whole_parts: pa.Table
-) -> list[tuple[WholeRange, Row]]:
-    rows = _without_contradicting(states, whole_parts.to_pylist())
-    rewritten = rewritten_logs(store, states, rows, archived)
-    if rewritten:
-        names = ", ".join(f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one, _ in sorted(rewritten))
-        LOG.warning("not kept, because earlier dumps have other records, or none, at the same offsets: %s", names)
+) -> tuple[list[tuple[WholeRange, Row]], set[Log]]:
+    """What is to be kept of the copies, and the logs of which records that were acknowledged contradict one another."""
+    rows = [row | {"is_text": False} for row in whole_parts.to_pylist()]
+    known = {each.log for each in archived if each.is_contradiction}
+    within, before = _contradicting(states, rows), rewritten_logs(store, states, rows, archived) | known
+    _warn("copies in the dump have different records at the same offsets", within)
+    _warn("earlier dumps have other records, or none, at the same offsets", before)
+    refused = within | before
     parts = ((_part_of_row(row), row) for row in rows)
     # Of two logs that are not one only the first is kept: what is found later is no more certain than that.
-    return [(each, row) for each, row in parts if each is not None and each.log not in rewritten]
+    agreeing = [(each, row) for each, row in parts if each is not None and each.log not in refused]
+    if not refused - known:
+        return agreeing, set()
+    # What a broker has above its high watermark, its leader may have replaced: nobody was told that it is safe.
+    certain = _below_high_watermark(states, rows)
+    return agreeing, _contradicting(certain, rows) | rewritten_logs(store, certain, rows, archived)
 
 
-def _without_contradicting(states: DataFrame, rows: list[Row]) -> list[Row]:
-    """Those of the copies' rows whose partition has no other copy with other records at the same offsets.
+def _warn(why: str, logs: set[Log]) -> None:
+    if logs:
+        names = ", ".join(f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one, _ in sorted(logs))
+        LOG.warning("not kept, because %s: %s", why, names)
+
+
+def _contradicting(states: DataFrame, rows: list[Row]) -> set[Log]:
+    """The logs of which two copies have other records at the same offsets.
 
     A disk from before a restored backup has other records, of the same leader epochs. Either may have lost a commit,
     and a range that took some offsets of the one and some of the other would prove what neither log shows.
     """
     copies_of = Counter(_place(row) for row in rows)
-    names = _COPIES.names[:-1]
-    several = [{name: row[name] for name in names} | {"is_text": False} for row in rows if copies_of[_place(row)] > 1]
+    several = [{name: row[name] for name in _COPIES.names} for row in rows if copies_of[_place(row)] > 1]
     if not several:
-        return rows
+        return set()
     found = disagreements(states, local_frame(states.sparkSession, several, _COPIES)).toArrow().to_pylist()
     contradicting = {_place(row) for row in found}
-    if contradicting:
-        named = ", ".join(
-            f"{TRANSACTION_STATE}-{one} of {printable(cluster)}" for cluster, one in sorted(contradicting)
-        )
-        LOG.warning("not kept, because copies in the dump have different records at the same offsets: %s", named)
-    return [row for row in rows if _place(row) not in contradicting]
+    return {(*_place(row), row["topic_id"]) for row in rows if _place(row) in contradicting}
+
+
+def _below_high_watermark(states: DataFrame, rows: list[Row]) -> DataFrame:
+    """The records of copies that all replicas had which could lead."""
+    ends = local_frame(states.sparkSession, [{name: row[name] for name in _ENDS.names} for row in rows], _ENDS)
+    return (
+        states.join(ends, [*LOG_DIR, "coordinator_partition"], "inner").where("offset < certain_to").drop("certain_to")
+    )
 
 
 def _place(row: Row) -> tuple[str, int]:

@@ -75,8 +75,7 @@ class StoredArchive:
         places: dict[tuple[str, int], list[Row]] = {}
         for row in copies.to_pylist():
             places.setdefault((row["cluster"], row["coordinator_partition"]), []).append(row)
-        raw = (row for of_place in places.values() for row in of_place if not row["is_text"])
-        rewritten = rewritten_logs(self._store, states, raw, self.ranges)
+        rewritten = rewritten_logs(self._store, states, copies.to_pylist(), self.ranges)
         chosen = [row for of_place in places.values() for row in of_place if row["is_chosen"]]
         beyond = first_beyond(self._archived(), chosen, self.ranges)
         rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten, beyond)]
@@ -95,18 +94,17 @@ class StoredArchive:
         chosen = next((row for row in copies if row["is_chosen"]), None)
         if chosen is None:
             return
-        if chosen["topic_id"] is None:
-            place = {name: chosen[name] for name in PLACE}
-            yield dict.fromkeys(_REACHING.names) | place | {"archived_beyond": beyond.get(tuple(place.values()))}
-            return
         log = (chosen["cluster"], chosen["coordinator_partition"], chosen["topic_id"])
-        of_log = [each for each in self.ranges if each.log == log]
+        # A copy without a topic id may be of any of the logs.
+        of_log = [each for each in self.ranges if each.log[:2] == log[:2] and log[2] in (None, each.topic_id)]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
-        has_lost = log in rewritten or any(contradicts(each, epoch) for each in of_log for epoch in seen)
+        has_lost = any(each.log in rewritten or any(contradicts(each, epoch) for epoch in seen) for each in of_log)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archived_beyond"] = beyond.get(log[:2])
-        row["archive_differs"] = has_lost or any(differs(one, other) for one in of_log for other in of_log)
-        own = part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
+        row["archive_differs"] = has_lost or any(
+            differs(one, other) for one in of_log for other in of_log if one.log == other.log
+        )
+        own = None if log[2] is None else part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:
             # The copies that make the history longer may themselves reach to where the archive ends. Of no other copy
             # are records taken.

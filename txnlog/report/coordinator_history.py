@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -31,6 +31,7 @@ class ClusterHistory(NamedTuple):
 
     `whole_since`: a producer id that no coordinator knows can be judged if its data is newer; None where partitions are
     missing. `is_counted`: a run of `detect` said how many there are; else some may be missing after the last one.
+    `contradicted`: partitions of which records contradicted one another; nothing is certain of them any more.
     """
 
     cluster: str
@@ -38,6 +39,7 @@ class ClusterHistory(NamedTuple):
     missing: list[int]
     whole_since: datetime | None
     is_counted: bool = True
+    contradicted: Sequence[int] = ()
 
     def holes_since(self, earliest: datetime | None) -> list[Row]:
         """The partitions whose last hole ended at that time or later."""
@@ -77,16 +79,21 @@ def histories_of(
 def _of_cluster(cluster: str, ranges: list[Row], run: Mapping[str, Any] | None, empty: set[int]) -> ClusterHistory:
     by_partition: dict[int, list[Row]] = {}
     for each in ranges:
-        by_partition.setdefault(each["coordinator_partition"], []).append(each)
+        if each["from_offset"] < each["to_offset"]:
+            by_partition.setdefault(each["coordinator_partition"], []).append(each)
+    contradicted = sorted(
+        {each["coordinator_partition"] for each in ranges if each["from_offset"] == each["to_offset"]}
+    )
     partitions = [_of_partition(found) for _, found in sorted(by_partition.items())]
     stated = run["coordinator_partitions"] if run else 0
     expected = range(stated or max(by_partition, default=-1) + 1)
-    missing = [number for number in expected if number not in by_partition and number not in empty]
+    not_missing = {*by_partition, *empty, *contradicted}
+    missing = [number for number in expected if number not in not_missing]
     since = [row["whole_since"] for row in partitions]
     # What is whole from its first record on says nothing of when that was.
     bounds = [row["whole_since"] for row in partitions if not row["from_start"]]
-    whole_since = None if missing else max(bounds, default=min(since, default=None))
-    return ClusterHistory(cluster, partitions, missing, whole_since, stated > 0)
+    whole_since = None if missing or contradicted else max(bounds, default=min(since, default=None))
+    return ClusterHistory(cluster, partitions, missing, whole_since, stated > 0, contradicted)
 
 
 def _of_partition(ranges: list[Row]) -> Row:
@@ -118,12 +125,13 @@ def trouble(found: ClusterHistory, within_ms: int | None = None) -> str:
     troubles = (
         f"no record of {_named(found.missing)}" if found.missing else "",
         f"a hole in {_named([row['coordinator_partition'] for row in holes])}" if holes else "",
-        "" if found.partitions or found.missing else "nothing is kept",
+        f"records of {_named(found.contradicted)} contradicted one another" if found.contradicted else "",
+        "" if found.partitions or found.missing or found.contradicted else "nothing is kept",
     )
     return "; ".join(filter(None, troubles))
 
 
-def _named(partitions: list[int]) -> str:
+def _named(partitions: Sequence[int]) -> str:
     return first_of([f"{TRANSACTION_STATE}-{number}" for number in partitions])
 
 

@@ -120,8 +120,9 @@ COORDINATOR_RANGES = Table(
     "coordinator_ranges",
     CoordinatorRangeRow,
     ("cluster", "coordinator_partition", "topic_id", "from_offset", "to_offset"),
-    {"has_records": "from_offset < to_offset"},
-    "Offsets of __transaction_state of which coordinator_records has every record.",
+    {"in_order": "from_offset <= to_offset"},
+    "Offsets of __transaction_state of which coordinator_records has every record; of none where records contradicted"
+    " one another.",
 )
 TRANSACTIONS = Table(
     "transactions",

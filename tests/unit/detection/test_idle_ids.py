@@ -14,7 +14,7 @@ DAY = 86_400_000
 RECORD = (
     "cluster string, coordinator_partition int, transactional_id string, offset bigint, coordinator_epoch int,"
     " producer_id bigint, producer_epoch smallint, state string, last_update_timestamp bigint, timeout_ms int,"
-    " start_timestamp bigint"
+    " start_timestamp bigint, append_timestamp bigint"
 )
 REACHING = (
     "cluster string, coordinator_partition int, archived_topic_id string,"
@@ -29,7 +29,8 @@ EARLIER = (10, 20, 100, 190, 3)
 def records(spark: SparkSession, *given: tuple[str, int, str, int], topic_id: str | None = None) -> DataFrame:
     """Records of (id, offset, state, leader epoch); of the archive with a topic id, else of the dump."""
     rows = [
-        ("c", 0, name, offset, epoch, 7, 0, state, offset * 10, 60_000, None) for name, offset, state, epoch in given
+        ("c", 0, name, offset, epoch, 7, 0, state, offset * 10, 60_000, None, offset * 10)
+        for name, offset, state, epoch in given
     ]
     found = spark.createDataFrame(rows, RECORD)
     if topic_id is not None:
@@ -52,10 +53,11 @@ def idle_in(
     earlier: Sequence[tuple[int, ...]] = (EARLIER,),
     others: DataFrame | None = None,
     other_end: int = 50,
+    is_text: bool = False,
     **copied: Any,
 ) -> DataFrame:
-    """The idle ids, where there is another copy that ends there if `others` are its records."""
-    copies = [("c", 0, "1", "d", True, False, 50)] + [("c", 0, "2", "d", False, False, other_end)] * (
+    """The idle ids, where there is another copy that ends there if `others` are its records: those of a text are none."""
+    copies = [("c", 0, "1", "d", True, False, 50)] + [("c", 0, "2", "d", False, is_text, other_end)] * (
         others is not None
     )
     elsewhere = states.where("false") if others is None else others.selectExpr("* EXCEPT (broker)", "'2' AS broker")
@@ -122,6 +124,14 @@ def test_84_no_other_copy_that_reaches_beyond_lacks_its_last_record(
     archived = records(spark, *ARCHIVED, topic_id="t")
     others = records(spark, *elsewhere, ("other", 9, "Empty", 0))
     assert idle_in(spark, archived, records(spark, LAST), others=others, other_end=end).count() == is_idle
+
+
+def test_beside_printed_output_no_id_is_idle(spark: SparkSession) -> None:
+    """It may be of the disk from before a restored backup, and show a commit that the log has lost."""
+    archived, states = records(spark, *ARCHIVED, topic_id="t"), records(spark, LAST)
+    nothing = states.where("false")
+    assert idle_in(spark, archived, states).count() == 1
+    assert idle_in(spark, archived, states, others=nothing, is_text=True).count() == 0
 
 
 def test_the_archive_adds_what_the_dump_has_not_and_of_idle_ids_alone(spark: SparkSession) -> None:

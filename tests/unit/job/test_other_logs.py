@@ -1,7 +1,7 @@
 """Logs of a coordinator partition that went another way, with the same leader epochs: nothing joins them.
 
-A cluster that was restored from a backup gives out its leader epochs once more. Each case is a cluster of one dump: a run
-over many takes no longer than one over a few.
+A cluster that was restored from a backup gives out its leader epochs once more. Each case is a cluster of one dump, as
+a run over many takes no longer than one over a few.
 """
 
 from __future__ import annotations
@@ -44,8 +44,16 @@ def of_a_newer_kafka(at: int) -> Records:
     return [(at, record(struct.pack(">h", 0), coordinator_key(ID, version=1)))]
 
 
-def log(dump: Path, records: Records, first: int = 0, epoch: int = 0, broker: int = 1, cluster: str = "c") -> Path:
-    """A copy of these records, from offset `first` on, in the dump."""
+def log(
+    dump: Path,
+    records: Records,
+    first: int = 0,
+    epoch: int = 0,
+    broker: int = 1,
+    cluster: str = "c",
+    high_watermark: int | None = None,
+) -> Path:
+    """A copy of these records, from offset `first` on; all are below the high watermark, if none is given."""
     root = dump / cluster
     place, end = root / f"broker-{broker}" / f"__transaction_state-{NUMBER}", first + len(records)
     content = b"".join(
@@ -54,7 +62,10 @@ def log(dump: Path, records: Records, first: int = 0, epoch: int = 0, broker: in
     )
     put(place / f"{first:020}.log", content)
     put(place / "partition.metadata", f"version: 0\ntopic_id: {'A' * 22}\n")
-    put(root / f"broker-{broker}" / "replication-offset-checkpoint", checkpoint([("__transaction_state", NUMBER, end)]))
+    put(
+        root / f"broker-{broker}" / "replication-offset-checkpoint",
+        checkpoint([("__transaction_state", NUMBER, end if high_watermark is None else high_watermark)]),
+    )
     times = 'started = "2027-01-01T00:00:00Z"\nended = "2027-01-01T00:00:00Z"\n'
     put(root / "dump.toml", f'cluster = "{cluster}"\n{times}')
     return dump
@@ -70,7 +81,7 @@ def kept(tables: Path, cluster: str, table: Table = COORDINATOR_RECORDS) -> list
 
 
 def ranges(tables: Path, cluster: str) -> list[tuple[int, int]]:
-    return [(row["from_offset"], row["to_offset"]) for row in kept(tables, cluster, COORDINATOR_RANGES)]
+    return sorted((row["from_offset"], row["to_offset"]) for row in kept(tables, cluster, COORDINATOR_RANGES))
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +92,9 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         log(place / "old", ongoing(0, 1, 2, 3, 4), cluster=cluster)
         # A disk from before a restored backup.
         log(place / "old", others, first=3, broker=2, cluster=cluster)
+    log(place / "old", ongoing(0, 1, 2, 300), cluster="unacknowledged", high_watermark=3)
+    log(place / "old", ongoing(0, 1, 2, 3, 4), broker=2, cluster="unacknowledged")
+    log(place / "new", ongoing(0, 1, 2, 3, 4, 5), cluster="unacknowledged")
     log(place / "old", [*ongoing(0), *of_a_newer_kafka(1), *ongoing(2, 3)], cluster="newer")
     for cluster, at in {"same tombstone": 3, "other tombstone": 300}.items():
         log(place / "old", [*ongoing(0, 1, 2), *tombstone(3)], cluster=cluster)
@@ -90,21 +104,26 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return place / "tables"
 
 
-@pytest.mark.parametrize(("cluster", "found"), [("agreeing", [(0, 6)]), ("differing", [])])
+@pytest.mark.parametrize(("cluster", "found"), [("agreeing", [(0, 6)]), ("differing", [(0, 0)])])
 def test_copies_with_other_records_at_the_same_offsets_are_not_kept(
     cluster: str, found: list[tuple[int, int]], tables: Path
 ) -> None:
     assert ranges(tables, cluster) == found
-    assert len(kept(tables, cluster)) == (6 if found else 0)
+    assert len(kept(tables, cluster)) == found[0][1]
 
 
 @pytest.mark.parametrize(
-    ("cluster", "found"), [("same tombstone", [(0, 5)]), ("other tombstone", [(0, 4)])], ids=["same", "other"]
+    ("cluster", "found"), [("same tombstone", [(0, 5)]), ("other tombstone", [(0, 0), (0, 4)])], ids=["same", "other"]
 )
 def test_tombstones_of_two_logs_at_one_offset_are_told_apart_by_their_time(
     cluster: str, found: list[tuple[int, int]], tables: Path
 ) -> None:
     assert ranges(tables, cluster) == found
+
+
+def test_what_was_never_acknowledged_contradicts_nothing_for_ever(tables: Path) -> None:
+    """What a broker has above its high watermark another leader may have replaced."""
+    assert ranges(tables, "unacknowledged") == [(0, 6)]
 
 
 def test_what_is_below_a_record_of_a_newer_kafka_is_not_kept(tables: Path) -> None:
