@@ -72,17 +72,6 @@ def that_forgot() -> Coordinator:
     return log
 
 
-def begun_once_more() -> Coordinator:
-    """Restored to before the id was known, whose producer is given the same producer id again."""
-    log = Coordinator()
-    log.add(0, "busy", BUSY, "Empty", None)
-    for minute in range(1, 60):
-        if minute == 48:
-            log.add(48, "lost", LOST, "Empty", None)
-        log.transaction(minute + 0.5, "busy", BUSY, [("payments", 0)])
-    return log
-
-
 def with_idle_ids_alone(busy_again: float) -> Coordinator:
     """The ids of the data do nothing more; the busy one has another transaction."""
     log = history()
@@ -122,7 +111,6 @@ CASES: Mapping[str, Sequence[Dumped]] = {
     "elected, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=elected(), topic_id=None)],
     "restored, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=restored(), topic_id=None)],
     "contradicted before": [*dumps_of((40, 0), log=restored()), *dumps_of((24, 2)), *dumps_of((50, 0), log=restored())],
-    "given out again": [*dumps_of((24, 2)), *dumps_of((55, 47), log=begun_once_more())],
     "idle, but for what was lost": [
         *dumps_of((24, 2)),
         *dumps_of((37, 28), log=with_ids_that_went_on()),
@@ -189,10 +177,6 @@ def test_of_a_log_whose_records_contradict_one_another_no_more_is_kept(judged: J
 )
 def test_a_verdict_rests_on_what_is_whole(judged: Judged, name: str, want: dict[int, str]) -> None:
     assert judged.verdicts(name) == want
-
-
-def test_a_commit_of_before_the_producer_id_was_given_out_again_counts(judged: Judged) -> None:
-    assert judged.verdicts("given out again")[LOST] == "HISTORY_COMPACTED UNDETERMINED"
 
 
 def test_what_the_archive_had_before_the_copy_was_made_is_missing_in_it(judged: Judged) -> None:

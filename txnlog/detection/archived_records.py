@@ -7,12 +7,9 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_copies import OF_COPY
 from txnlog.detection.coordinator_records import ID, PLACE, within_calendars
-from txnlog.keys import PARTITION
 
 # The broker and log directory of records that an earlier dump showed.
 ARCHIVE = "(archive)"
-# Tells a record from those of other logs.
-_RECORD = (*PLACE, "offset", "coordinator_epoch", "transactional_id", "producer_id", "producer_epoch", "state")
 
 
 def archived_states(records: DataFrame, copies: DataFrame, archived: DataFrame) -> DataFrame:
@@ -44,22 +41,6 @@ def with_later(transactions: DataFrame, records: DataFrame | None, copies: DataF
         "offset >= copy_end AND coalesce(topic_id = copied_topic_id, true)"
     )
     return transactions.join(summed(beyond, ID, "min(offset) AS later_offset"), [*ID], "left")
-
-
-def with_commits_elsewhere(transactions: DataFrame, records: DataFrame | None, history: DataFrame) -> DataFrame:
-    """Add `commits_elsewhere`: the commits of its producer id that list the partition, by archived records which are no
-    part of its `history`: a hole or another log parts them from what is whole.
-    """
-    if records is None:
-        none = "CAST(NULL AS array<struct<epoch: smallint, timestamp: bigint>>) AS commits_elsewhere"
-        return transactions.selectExpr("*", none)
-    outside = records.where("state = 'PrepareCommit'").join(history.select(*_RECORD), [*_RECORD], "left_anti")
-    of_partitions = outside.selectExpr(
-        "cluster", "producer_id", "producer_epoch", "last_update_timestamp", "inline(topic_partitions)"
-    )
-    by = (*PARTITION, "producer_id")
-    commits = "collect_list(struct(producer_epoch AS epoch, last_update_timestamp AS timestamp)) AS commits_elsewhere"
-    return transactions.join(summed(of_partitions, by, commits), [*by], "left")
 
 
 def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:

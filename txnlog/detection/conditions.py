@@ -134,10 +134,6 @@ CONDITIONS: dict[str, str] = {
         "each.may_have_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
-    # Or of one that the archive has and that is no part of what is whole: a hole is in between, or its log was lost and
-    # the producer id given out once more.
-    "may_be_of_elsewhere": "exists(commits_elsewhere, each -> each.epoch >= coalesce(first_producer_epoch, 0)"
-    " AND NOT coalesce(started_after > each.timestamp, false))",
     "history_reaches_back": "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"
     " AND NOT may_be_unlisted_before) OR is_of_current",
     # A record that compaction removed may say that the producer id was given out after its producer dates the data.

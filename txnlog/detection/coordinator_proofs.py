@@ -155,17 +155,6 @@ COPIES_AGREE = Proof(
     "'copies of __transaction_state have different records at the same offsets: records were lost, and this data may"
     " have been committed'",
 )
-NO_COMMIT_ELSEWHERE = Proof(
-    "no_commit_elsewhere_can_own_it",
-    "NOT may_be_of_elsewhere",
-    "No earlier dump has a commit of its producer id that lists the partition, from before a hole in the history or of"
-    " a log that was lost, unless the data is later by a broker's clock or by its producer epoch.",
-    "`TransactionMetadata`, `ProducerIdManager`",
-    "keep the data, or ask the application",
-    Cause.HISTORY_COMPACTED,
-    "'an earlier dump has a commit of this producer id that lists this partition, and records between are missing: this"
-    " data may be of it'",
-)
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",
     "history_reaches_back",

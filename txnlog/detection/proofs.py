@@ -14,7 +14,6 @@ from txnlog.detection.coordinator_proofs import (
     HISTORY_IS_WHOLE,
     IS_SURELY_LATE,
     NO_COMMIT,
-    NO_COMMIT_ELSEWHERE,
     NO_COORDINATOR_DAMAGED,
     NOT_ENDED_SINCE,
     NOT_OWNED,
@@ -50,16 +49,13 @@ OF_AGE = (
     COORDINATOR_IS_NEWER,
 )  # fmt: skip
 # History comes late, so that it is named only where what comes before is proved.
-OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE, NO_COMMIT_ELSEWHERE)
+OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
 PROOFS: tuple[Proof, ...] = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
     STATE_IS_CURRENT, TRANSACTION_IS_WHOLE, IS_SURELY_LATE, HAS_ENDED_LONG_AGO,
 )  # fmt: skip
 # They lack only where something speaks against them, not where a copy shows less than another.
-CONTRADICTING = (
-    AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE,
-    NO_COMMIT_ELSEWHERE,
-)  # fmt: skip
+CONTRADICTING = (AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE)
 # Damage lacks both, so the second says nothing more: what may be lost is neither there nor at the copy's end.
 IMPLIED = (
     (PRINTED_WHOLE, NOT_DAMAGED),
