@@ -211,7 +211,11 @@ def coverage(says: str, coordinator: str, **want: Any) -> Case:
 
 COVERAGE = [
     coverage("whole from its start", "empty@50", whole_from_offset=0, certain_from_offset=0, whole_from=0),
-    coverage("an empty log is whole", "", whole_from_offset=0, certain_from_offset=0, whole_from=0),
+    coverage("an empty log is whole", "epochs(0, 0, last=0)", whole_from_offset=0, certain_from_offset=0, whole_from=0),
+    coverage(
+        "an empty log may be on a new disk if nothing says that it is the first one", "",
+        whole_from_offset=0, certain_from_offset=0, whole_from=None,
+    ),
     coverage(
         "whole after what was compacted", "empty@50 skip(9) empty@60 empty@70 cleaned_to(9)",
         whole_from_offset=9, certain_from_offset=0, whole_from=instant("60"),
