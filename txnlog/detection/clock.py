@@ -142,7 +142,8 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         )
     # After an unclean election another transaction may start at the same offset, and be as long.
     is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
-    is_same = f"{has_same_batches('seen_')} AND seen_at < as_of AND first_batch_crc IS NOT NULL" + "".join(
+    has_same = f"is_at_same AND {has_same_batches('seen_')}"
+    is_same = f"{has_same} AND seen_at < as_of AND first_batch_crc IS NOT NULL" + "".join(
         f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
     )
     # By this dump itself, too, when it is judged once more: a dump of other brokers may be as of the same time.
@@ -161,11 +162,10 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     earlier = summed(
         seen.where(f"(is_at_same AND NOT coalesce({is_another}, false)) OR ({is_rest})"),
         (*KEY, "start_offset"),
-        f"min(if(is_at_same AND {is_same}, seen_until, NULL)) AS seen_until",
+        f"min(if({is_same}, seen_until, NULL)) AS seen_until",
         "bool_or(is_at_same AND seen_batches > batches) AS seen_longer",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(if(is_at_same AND {has_same_batches('seen_')}, confidence, 'MEDIUM'), seen_at)"
-        f" FILTER (WHERE {is_kept}) AS kept_with",
+        f"max_by(if({has_same}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

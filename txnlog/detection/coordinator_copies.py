@@ -155,11 +155,11 @@ def whole_parts(states: DataFrame, copies: DataFrame) -> DataFrame:
     whose topic id is known.
     """
     parts = copies.where("topic_id IS NOT NULL AND whole_from < certain_to").selectExpr(
-        *PLACE, *OF_COPY, "topic_id", "whole_from", "certain_to", "epochs"
+        *PLACE, *OF_COPY, "is_text", "topic_id", "whole_from", "certain_to", "epochs"
     )
     written = summed(
         states.transform(within_calendars)
-        .join(parts.drop("topic_id", "epochs"), [*PLACE, *OF_COPY], "inner")
+        .join(parts.drop("is_text", "topic_id", "epochs"), [*PLACE, *OF_COPY], "inner")
         .where("offset >= whole_from AND offset < certain_to"),
         (*PLACE, *OF_COPY),
         f"min_by({WRITTEN}, offset) AS written_from",

@@ -85,9 +85,8 @@ def _with_proven_times(
             f"greatest(if({is_dated}, coordinator_since, NULL), latest) AS proven_copy_from",
             f"greatest(if({is_dated}, least(shown_since, coordinator_since), NULL), latest) AS proven_as_of",
             # A replica that lost its disk and was elected nevertheless begins at offset 0 as well, but not in the first
-            # epoch. Of an empty log leader-epoch-checkpoint says it.
-            # An empty log of which nothing says it may be on a new disk.
-            "coalesce(coalesce(first_epoch, last_leader_epoch) = 0, false) AS is_copied_of_first_epoch",
+            # epoch. Of an empty log leader-epoch-checkpoint says it; where nothing does, it may be on a new disk.
+            "coalesce(first_epoch, last_leader_epoch, -1) = 0 AS is_copied_of_first_epoch",
             "if(is_archived, archived_epoch = 0, is_copied_of_first_epoch) AS is_of_first_epoch",
             # The cleaner leaves gaps, but always keeps an id's last record; a missing segment does not.
             "if(NOT coalesce(cleaned_to >= gap_to, false), gap_to, NULL) AS unexplained_gap",

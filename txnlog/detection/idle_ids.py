@@ -55,7 +55,8 @@ def idle_ids(
             "first_epoch AS idle_from_epoch",
         )
     )
-    # Of output of kafka-dump-log nobody knows of which log it is: beside one no id is idle.
+    later = _with_later(still_last, records, copies)
+    # Output of kafka-dump-log does not say of which log it is: beside one no id is idle.
     beyond = copies.where("NOT is_chosen").select(*PLACE, *OF_COPY, "log_end_offset")
     lacking = (
         still_last.selectExpr(*_OF_ID, "last.offset AS offset")
@@ -63,14 +64,20 @@ def idle_ids(
         .where("log_end_offset > offset")
         .join(summed(others, (*_OF_ID, *OF_COPY), "max(offset) AS offset"), [*_OF_ID, *OF_COPY, "offset"], "left_anti")
     )
-    # A log that lost its end in an unclean election may have lost them without a trace; the archive still has them.
+    return still_last.join(lacking, [*_OF_ID], "left_anti").join(later, [*_OF_ID], "left_anti")
+
+
+def _with_later(still_last: DataFrame, records: DataFrame, copies: DataFrame) -> DataFrame:
+    """Those of which the archive has a later record, below the end of the believed copy.
+
+    A log that lost its end in an unclean election may have lost it without a trace.
+    """
     ends = copies.where("is_chosen").select(*PLACE, "log_end_offset")
-    later = (
+    return (
         still_last.join(records.selectExpr(*_OF_ID, "topic_id", "offset AS later"), [*_OF_ID, "topic_id"], "inner")
         .join(ends, [*PLACE], "inner")
         .where("later > last.offset AND later < log_end_offset")
     )
-    return still_last.join(lacking, [*_OF_ID], "left_anti").join(later, [*_OF_ID], "left_anti")
 
 
 def idle_states(records: DataFrame, states: DataFrame, idle: DataFrame) -> DataFrame:

@@ -13,8 +13,8 @@ _IS_COMPLETE = "state IN ('CompleteCommit', 'CompleteAbort')"
 # (`TransactionMetadata.prepareComplete`).
 _IS_ROTATED = f"({_IS_COMPLETE} AND previous_producer_id <> producer_id)"
 # The time of the last update that a record of the archive has (ms).
-UPDATED_MS = "unix_millis(append_timestamp) - update_lag_ms"
-_UPDATED = f"timestamp_millis({UPDATED_MS})"
+_UPDATED_MS = "unix_millis(append_timestamp) - update_lag_ms"
+_UPDATED = f"timestamp_millis({_UPDATED_MS})"
 _OF_RECORD = {
     "producer_id": f"if(coalesce({_IS_ROTATED}, false), previous_producer_id, producer_id)",
     "producer_epoch": "if(state = 'Ongoing', producer_epoch, NULL)",
@@ -72,6 +72,16 @@ _ENDED_BY = """CASE
         CASE unix_millis(decided_at) - unix_millis(start_timestamp) > timeout_ms
             WHEN true THEN 'TIMEOUT' WHEN false THEN 'FENCING' END
 END"""
+
+
+def as_dumped(records: DataFrame) -> DataFrame:
+    """Rows of `coordinator_records` with the times that a dump has, in ms."""
+    times = ("append_timestamp", "start_timestamp")
+    return records.selectExpr(
+        f"* EXCEPT ({', '.join(times)}, update_lag_ms)",
+        *(f"unix_millis({name}) AS {name}" for name in times),
+        f"{_UPDATED_MS} AS last_update_timestamp",
+    )
 
 
 def of_records(records: DataFrame) -> DataFrame:

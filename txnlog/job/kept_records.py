@@ -16,7 +16,7 @@ from txnlog.detection.whole_ranges import WholeRange, contradiction, differs, jo
 from txnlog.format.coordinator import TRANSACTION_STATE
 from txnlog.job.last_shared import Log, Row, rewritten_logs
 from txnlog.job.records_in_ranges import remove_unproved
-from txnlog.job.stored_archive import TIMES, WRITTEN, part_of, stored_ranges
+from txnlog.job.stored_archive import WRITTEN, part_of, stored_ranges
 from txnlog.keys import LOG_DIR
 from txnlog.report.output import printable
 from txnlog.spark.materialize import local_frame
@@ -65,13 +65,14 @@ def keep_records(
 
     The ranges come last: what a job that is killed has written before proves nothing, and is not added twice.
     """
-    archived = stored_ranges(store, clusters)
+    of_all = stored_ranges(store, None)
+    archived = [each for each in of_all if each.cluster in clusters]
     parts, contradicted = _agreeing(store, archived, states, whole_parts)
     wanted = list(_wanted(archived, parts))
     if wanted:
         records, spans = _records(states, times, wanted), _spans(wanted)
         if not store.is_new(COORDINATOR_RECORDS):
-            remove_unproved(store, clusters, archived, spans)
+            remove_unproved(store, clusters, of_all, spans)
         store.append(COORDINATOR_RECORDS, _new_records(store, clusters, records, spans))
         starts = [row["started_from"] for _, row in parts if row["started_from"] is not None]
         if starts:
@@ -96,7 +97,7 @@ def _agreeing(
     store: Store, archived: list[WholeRange], states: DataFrame, whole_parts: pa.Table
 ) -> tuple[list[tuple[WholeRange, Row]], set[Log]]:
     """What is to be kept of the copies, and the logs of which records that were acknowledged contradict one another."""
-    rows = [row | {"is_text": False} for row in whole_parts.to_pylist()]
+    rows = whole_parts.to_pylist()
     known = {each.log for each in archived if each.is_contradiction}
     within, before = _contradicting(states, rows), rewritten_logs(store, states, rows, archived) | known
     _warn("copies in the dump have different records at the same offsets", within)
@@ -153,7 +154,8 @@ def _records(states: DataFrame, times: DataFrame, wanted: list[Row]) -> DataFram
         .join(times.selectExpr(*LOG_DIR, f"{instant('as_of')} AS as_of"), [*LOG_DIR], "inner")
     )
     appended, updated = (within_calendar(name) for name in ("append_timestamp", "last_update_timestamp"))
-    values = {name: instant(name) for name in TIMES} | {
+    values = {
+        "start_timestamp": instant("start_timestamp"),
         "append_timestamp": f"timestamp_millis(coalesce({appended}, {updated}))",
         "update_lag_ms": f"coalesce({appended}, {updated}) - {updated}",
     }

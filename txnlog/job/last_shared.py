@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_copies import CONTENT, OF_COPY, PRINTED_CONTENT
 from txnlog.detection.coordinator_records import PLACE, within_calendars
-from txnlog.detection.recorded_transactions import UPDATED_MS
+from txnlog.detection.recorded_transactions import as_dumped
 from txnlog.detection.whole_ranges import WholeRange
 from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS
@@ -50,7 +50,7 @@ def rewritten_logs(store: Store, states: DataFrame, copies: Iterable[Row], range
         {name: copy[name] for name in (*PLACE, *OF_COPY, "is_text")}
         | {name: getattr(each, name) for name in ("topic_id", "from_offset", "to_offset")}
         for copy in copies
-        for each in by_place.get((copy["cluster"], copy["coordinator_partition"]), ())
+        for each in by_place.get(_log(copy)[:2], ())
         if copy["topic_id"] in (None, each.topic_id)
     ]
     shared = _last_shared(states, pairs).toArrow().to_pylist() if pairs else []
@@ -61,7 +61,7 @@ def rewritten_logs(store: Store, states: DataFrame, copies: Iterable[Row], range
 
 
 def _is_same(copied: Row, archived: Row | None) -> bool:
-    """Whether two records are, as far as output of kafka-dump-log tells."""
+    """Whether two records are one, or look like it in output of kafka-dump-log."""
     name = "printed" if copied["is_text"] else "content"
     return archived is not None and bool(archived[name] == copied[name])
 
@@ -94,11 +94,7 @@ def _archived(store: Store, shared: list[Row]) -> list[Row]:
     found = (
         store.read(COORDINATOR_RECORDS, sorted({row["cluster"] for row in shared}))
         .where(wanted)
-        .selectExpr(
-            "* EXCEPT (append_timestamp)",
-            "unix_millis(append_timestamp) AS append_timestamp",
-            f"{UPDATED_MS} AS last_update_timestamp",
-        )
+        .transform(as_dumped)
         .selectExpr(*_LOG, "offset", f"{CONTENT} AS content", f"{PRINTED_CONTENT} AS printed")
     )
     rows: list[Row] = found.toArrow().to_pylist()

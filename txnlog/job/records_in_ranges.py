@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from txnlog.detection.whole_ranges import WholeRange, records_of
-from txnlog.job.stored_archive import stored_ranges
 from txnlog.spark.materialize import local_frame
 from txnlog.tables.layout import COORDINATOR_RECORDS
 from txnlog.tables.store import Store
@@ -44,10 +43,11 @@ def within(
 
 
 def remove_unproved(store: Store, clusters: list[str], ranges: list[WholeRange], where: str) -> None:
-    """Remove what a job that was killed wrote before its `ranges`, where a condition in SQL holds.
+    """Remove records of some clusters that are in none of the `ranges`, those of all, where a condition in SQL holds.
 
-    Its log may have lost these records since, and a range that is written now would have them beside the others.
+    A job that was killed wrote them before their range. Its log may have lost these records since, and a range that is
+    written now would have them beside the others.
     """
     # Delta counts a table by its log alone, as long as it is asked of the table as a whole: mostly there are none.
-    if store.read(COORDINATOR_RECORDS, None).count() > records_of(stored_ranges(store, None)):
+    if store.read(COORDINATOR_RECORDS, None).count() > records_of(ranges):
         store.overwrite(COORDINATOR_RECORDS, within(store, clusters, ranges, where=where), clusters, where)

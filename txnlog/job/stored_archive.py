@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.detection.coordinator_records import ID, PLACE
 from txnlog.detection.inputs import Materialized, Reaching
-from txnlog.detection.recorded_transactions import UPDATED_MS
+from txnlog.detection.recorded_transactions import as_dumped
 from txnlog.detection.whole_ranges import (
     EpochStart,
     SeenEpoch,
@@ -31,8 +31,7 @@ from txnlog.spark.schema import spark_schema
 from txnlog.tables.layout import COORDINATOR_RANGES, COORDINATOR_RECORDS, literal
 from txnlog.tables.store import Store
 
-# Columns of records and of ranges that are ms in a dump.
-TIMES = ("append_timestamp", "start_timestamp")
+# Columns of ranges that are ms in a dump.
 WRITTEN = ("written_from", "written_to")
 _PRODUCER_ID_COLUMNS = ("producer_id", "previous_producer_id", "next_producer_id")
 _PRODUCER_IDS = f"explode(array({', '.join(_PRODUCER_ID_COLUMNS)})) AS producer_id"
@@ -73,9 +72,10 @@ class StoredArchive:
     def reaching(self, states: DataFrame, copies: pa.Table) -> Reaching:
         """How far the archive makes the history whole of which the dump has `coordinator_copies`, of these records."""
         places: dict[tuple[str, int], list[Row]] = {}
-        for row in copies.to_pylist():
+        found = copies.to_pylist()
+        for row in found:
             places.setdefault((row["cluster"], row["coordinator_partition"]), []).append(row)
-        rewritten = rewritten_logs(self._store, states, copies.to_pylist(), self.ranges)
+        rewritten = rewritten_logs(self._store, states, found, self.ranges)
         chosen = [row for of_place in places.values() for row in of_place if row["is_chosen"]]
         beyond = first_beyond(self._archived(), chosen, self.ranges)
         rows = [row for of_place in places.values() for row in self._of_place(of_place, rewritten, beyond)]
@@ -84,11 +84,7 @@ class StoredArchive:
 
     def _archived(self) -> DataFrame:
         """The records with times in ms, as a dump has them."""
-        return self._store.read(COORDINATOR_RECORDS, self._clusters).selectExpr(
-            f"* EXCEPT ({', '.join(TIMES)}, update_lag_ms)",
-            *(f"unix_millis({name}) AS {name}" for name in TIMES),
-            f"{UPDATED_MS} AS last_update_timestamp",
-        )
+        return as_dumped(self._store.read(COORDINATOR_RECORDS, self._clusters))
 
     def _of_place(self, copies: list[Row], rewritten: set[Log], beyond: dict[tuple[str, int], int]) -> Iterator[Row]:
         chosen = next((row for row in copies if row["is_chosen"]), None)

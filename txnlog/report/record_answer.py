@@ -71,7 +71,7 @@ def answered(
 def check_has(root: Root, cluster: str) -> None:
     """`OptionError` for tables in which nothing of a cluster is, `TableError` where there are none at all.
 
-    What they know of its ids would be nothing, as of a producer id that nobody knows.
+    What they know of its ids would be nothing, as of an unknown producer id.
     """
     select = "SELECT DISTINCT cluster FROM found"
     known = {row["cluster"] for table in (RUNS, TRANSACTIONS) for row in answer(root, select, found=table)}
