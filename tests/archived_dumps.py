@@ -43,7 +43,7 @@ def at(minute: float) -> int:
 class Coordinator:
     """The log of `__transaction_state-0`: its records and the minute of each; the leader epoch from a minute on."""
 
-    records: list[tuple[float, str, bytes]] = field(default_factory=list)
+    records: list[tuple[float, str, TransactionState]] = field(default_factory=list)
     elected: tuple[float, int] = (1e9, 0)
 
     def add(
@@ -58,18 +58,37 @@ class Coordinator:
     ) -> None:
         start = -1 if places is None else at(minute if began is None else began)
         value = TransactionState(producer_id, epoch, 60_000, state, places, at(minute), start)
-        self.records.append((minute, name, coordinator_record(value, name)))
+        self.records.append((minute, name, value))
 
     def transaction(self, minute: float, name: str, producer_id: int, places: list[tuple[str, int]]) -> None:
         for state, listed in (("Ongoing", places), ("PrepareCommit", places), ("CompleteCommit", [])):
             self.add(minute, name, producer_id, state, listed)
 
     def batches(self, until: float, compacted_to: float) -> Iterator[bytes]:
+        for offset, minute, name, value in self._left(until, compacted_to):
+            epoch = self.elected[1] if minute >= self.elected[0] else 0
+            record = coordinator_record(value, name)
+            yield batch(offset, [record], max_timestamp=at(minute), partition_leader_epoch=epoch)
+
+    def printed(self, until: float, compacted_to: float) -> Iterator[str]:
+        """As `kafka-dump-log.sh --transaction-log-decoder` of 2.1 prints it."""
+        yield from ("Dumping __transaction_state-0/00000000000000000000.log", "Starting offset: 0")
+        for position, (offset, minute, name, value) in enumerate(self._left(until, compacted_to)):
+            listed = ", ".join(f"{topic}-{number}" for topic, number in value.topic_partitions or ())
+            yield (
+                f"offset: {offset} position: {100 * position} CreateTime: {at(minute)} isvalid: true"
+                f" keysize: {4 + len(name)} valuesize: 37 magic: 2 compresscodec: NONE producerId: -1 producerEpoch: -1"
+                " sequence: -1 isTransactional: false headerKeys: []"
+                f" key: transactionalId={name} payload: producerId:{value.producer_id},"
+                f"producerEpoch:{value.producer_epoch},state={value.state},partitions=Set({listed}),"
+                f"txnLastUpdateTimestamp={value.last_update_timestamp},txnTimeoutMs={value.timeout_ms}"
+            )
+
+    def _left(self, until: float, compacted_to: float) -> Iterator[tuple[int, float, str, TransactionState]]:
         last_of = {name: offset for offset, (minute, name, _) in enumerate(self.records) if minute < compacted_to}
-        for offset, (minute, name, record) in enumerate(self.records):
+        for offset, (minute, name, value) in enumerate(self.records):
             if minute < until and (minute >= compacted_to or last_of[name] == offset):
-                epoch = self.elected[1] if minute >= self.elected[0] else 0
-                yield batch(offset, [record], max_timestamp=at(minute), partition_leader_epoch=epoch)
+                yield offset, minute, name, value
 
     def end(self, until: float) -> int:
         return sum(minute < until for minute, _, _ in self.records)
@@ -105,26 +124,28 @@ def dump(
     listed: str | None = None,
     committed: float | None = None,
     cluster: str = "c",
+    is_printed: bool = False,
+    followed: float = 13,
 ) -> Path:
     """A dump of that minute: a commit whose marker was lost, and data that its transaction never added.
 
     `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so. `listed`: all files of the
     coordinator were listed before the copy, and these lines as well. `committed`: the id that never added its partition
-    has a COMMIT marker of that minute in another one, of which its coordinator lost the record.
+    has a COMMIT marker of that minute in another one, of which its coordinator lost the record. `is_printed`: of the
+    coordinator there is output of `kafka-dump-log.sh` alone. `followed`: when the
+    marker that follows the data was written.
     """
     copied = minute if coordinator_minute is None else coordinator_minute
     moment = datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat()
     put(root / "dump.toml", MANIFEST.format(cluster, moment, moment))
     log_dir = root / "broker-1"
-    batches = list(log.batches(copied, compacted_to))
-    cleaned = len(list(log.batches(compacted_to, compacted_to)))
-    segment(log_dir, "__transaction_state-0", b"".join(batches[:cleaned]))
-    segment(log_dir, "__transaction_state-0", b"".join(batches[cleaned:]), log.end(compacted_to))
-    if topic_id is not None:
-        put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
+    if is_printed:
+        put(log_dir / "coordinator.txt", "\n".join([*log.printed(copied, compacted_to), ""]))
+    else:
+        _coordinator(log_dir, log, copied, compacted_to, topic_id)
     ends = [("__transaction_state", 0, log.end(copied))]
     if not of_coordinator_alone:
-        ends += _partitions(log_dir, minute)
+        ends += _partitions(log_dir, minute, followed)
     if committed is not None:
         times = {"max_timestamp": at(committed)}
         segment(log_dir, "refunds-0", data(0, NEVER, **times) + marker(1, NEVER, **times))
@@ -138,9 +159,18 @@ def dump(
     return root
 
 
-def _partitions(log_dir: Path, minute: int) -> list[tuple[str, int, int]]:
+def _coordinator(log_dir: Path, log: Coordinator, copied: float, compacted_to: float, topic_id: str | None) -> None:
+    batches = list(log.batches(copied, compacted_to))
+    cleaned = len(list(log.batches(compacted_to, compacted_to)))
+    segment(log_dir, "__transaction_state-0", b"".join(batches[:cleaned]))
+    segment(log_dir, "__transaction_state-0", b"".join(batches[cleaned:]), log.end(compacted_to))
+    if topic_id is not None:
+        put(log_dir / "__transaction_state-0" / "partition.metadata", f"version: 0\ntopic_id: {topic_id}\n")
+
+
+def _partitions(log_dir: Path, minute: int, followed: float) -> list[tuple[str, int, int]]:
     """Two partitions; where each ends."""
-    before, after = (marker(n, BUSY, kind=ABORT, max_timestamp=at(minute)) for n, minute in ((0, 9), (3, 13)))
+    before, after = (marker(n, BUSY, kind=ABORT, max_timestamp=at(minute)) for n, minute in ((0, 9), (3, followed)))
     orders = [before, data(1, LOST, max_timestamp=at(10)), data(2, NEVER, max_timestamp=at(12)), after]
     segment(log_dir, "orders-0", b"".join(orders))
     # Nothing of the busy id's COMMITs is in the dump but the last one.

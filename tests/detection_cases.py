@@ -40,7 +40,8 @@ LOG_DIRS = (
 SIGHTINGS = (
     "cluster string, topic string, partition int, producer_id bigint, start_offset bigint, batches bigint, "
     "bytes bigint, seen_at bigint, seen_until bigint, topic_id string, action string, reason string, "
-    "confidence string, first_batch_leader_epoch int, first_batch_crc bigint, last_timestamp bigint"
+    "confidence string, first_batch_leader_epoch int, first_batch_crc bigint, last_timestamp bigint, lacking string, "
+    "also_lacking array<string>"
 )
 Sighting = tuple[Any, ...]
 # A file of a log directory that its broker wrote at its first start.
@@ -151,6 +152,8 @@ def facts(spark: SparkSession, cases: Iterable[Case]) -> Facts:
                     1,
                     case.seen_crc,
                     _last_timestamp(rows, case.id),
+                    None,
+                    None,
                 )
             )
     frames: dict[str, Any] = {

@@ -72,6 +72,17 @@ def that_forgot() -> Coordinator:
     return log
 
 
+def begun_once_more() -> Coordinator:
+    """Made anew at minute 25, with controllers of a backup: they give out the id's producer id once more."""
+    log = Coordinator()
+    log.add(25, "busy", BUSY, "Empty", None)
+    for minute in range(25, 60):
+        if minute == 26:
+            log.add(26, "lost", LOST, "Empty", None)
+        log.transaction(minute + 0.5, "busy", BUSY, [("payments", 0)])
+    return log
+
+
 def with_idle_ids_alone(busy_again: float) -> Coordinator:
     """The ids of the data do nothing more; the busy one has another transaction."""
     log = history()
@@ -111,6 +122,13 @@ CASES: Mapping[str, Sequence[Dumped]] = {
     "elected, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=elected(), topic_id=None)],
     "restored, without topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), log=restored(), topic_id=None)],
     "contradicted before": [*dumps_of((40, 0), log=restored()), *dumps_of((24, 2)), *dumps_of((50, 0), log=restored())],
+    "printed": dumps_of((24, 2), (50, 0), is_printed=True),
+    "restored, printed": [*dumps_of((24, 2)), *dumps_of((50, 0), log=restored(), is_printed=True)],
+    "restored, with another topic id": [*dumps_of((24, 2)), *dumps_of((50, 0), topic_id="B" * 22)],
+    "given out again": [
+        *dumps_of((24, 2)),
+        *dumps_of((50, 0), log=begun_once_more(), topic_id="B" * 22, followed=27),
+    ],
     "idle, but for what was lost": [
         *dumps_of((24, 2)),
         *dumps_of((37, 28), log=with_ids_that_went_on()),
@@ -170,6 +188,8 @@ def test_of_a_log_whose_records_contradict_one_another_no_more_is_kept(judged: J
         pytest.param("elected, without topic id", KEPT, id="nor does a copy without a topic id escape it"),
         pytest.param("restored, without topic id", KEPT, id="nor one of a cluster that was restored"),
         pytest.param("contradicted before", KEPT, id="records that contradicted each other once are not forgotten"),
+        pytest.param("restored, printed", KEPT, id="nor printed output of one, as it has the times of its records"),
+        pytest.param("restored, with another topic id", KEPT, id="nor one with another topic id"),
         pytest.param("idle, but for what was lost", UNPROVED, id="nor is an id idle that the archive has more of"),
         pytest.param("recreated", UNPROVED, id="a recreated topic is another log"),
         pytest.param("stale", UNPROVED, id="a copy of the coordinator that is older than the data proves nothing"),
@@ -177,6 +197,10 @@ def test_of_a_log_whose_records_contradict_one_another_no_more_is_kept(judged: J
 )
 def test_a_verdict_rests_on_what_is_whole(judged: Judged, name: str, want: dict[int, str]) -> None:
     assert judged.verdicts(name) == want
+
+
+def test_a_commit_of_before_the_producer_id_was_given_out_again_counts(judged: Judged) -> None:
+    assert judged.verdicts("given out again")[LOST] == "HISTORY_COMPACTED UNDETERMINED"
 
 
 def test_what_the_archive_had_before_the_copy_was_made_is_missing_in_it(judged: Judged) -> None:

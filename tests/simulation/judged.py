@@ -192,7 +192,7 @@ def _sighting(row: dict[str, Any]) -> Sighting:
     place = (row["topic"], row["partition"], row["producer_id"], row["start_offset"], row["batches"], row["bytes"])
     said = (row["topic_id"], row["action"], row["reason"], row["confidence"])
     batches = (row["first_batch_leader_epoch"], row["first_batch_crc"], row["last_timestamp"])
-    return (*place, row["as_of"], row["copy_ended"], *said, *batches)
+    return (*place, row["as_of"], row["copy_ended"], *said, *batches, row["lacking"], row["also_lacking"])
 
 
 def _names_archive(row: dict[str, Any]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_copies import OF_COPY
+from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import ID, PLACE, within_calendars
+from txnlog.keys import PARTITION
 
 # The broker and log directory of records that an earlier dump showed.
 ARCHIVE = "(archive)"
@@ -41,6 +42,26 @@ def with_later(transactions: DataFrame, records: DataFrame | None, copies: DataF
         "offset >= copy_end AND coalesce(topic_id = copied_topic_id, true)"
     )
     return transactions.join(summed(beyond, ID, "min(offset) AS later_offset"), [*ID], "left")
+
+
+def with_commits_elsewhere(transactions: DataFrame, records: DataFrame | None, history: DataFrame) -> DataFrame:
+    """Add `commits_elsewhere`: epoch and time (ms) of the commits of its producer id that list the partition, by those
+    of the archive's records that are no part of its `history`.
+    """
+    if records is None:
+        none = "CAST(NULL AS array<struct<epoch: smallint, timestamp: bigint>>) AS commits_elsewhere"
+        return transactions.selectExpr("*", none)
+    # Logs that went other ways may have the same offset and leader epoch.
+    same = history.selectExpr(*PLACE, "offset", f"{CONTENT} AS content")
+    of_partitions = (
+        records.where("state = 'PrepareCommit'")
+        .selectExpr("*", f"{CONTENT} AS content")
+        .join(same, [*PLACE, "offset", "content"], "left_anti")
+        .selectExpr("cluster", "producer_id", "producer_epoch", "last_update_timestamp", "inline(topic_partitions)")
+    )
+    key = (*PARTITION, "producer_id")
+    commits = "collect_list(struct(producer_epoch AS epoch, last_update_timestamp AS timestamp)) AS commits_elsewhere"
+    return transactions.join(summed(of_partitions, key, commits), [*key], "left")
 
 
 def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:

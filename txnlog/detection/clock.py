@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
+from txnlog.detection.coordinator_proofs import COMMITS_EXPLAINED
 from txnlog.detection.replay import KEY
 from txnlog.detection.rules import own_reason
 from txnlog.keys import COPY, LOG_DIR, PARTITION
@@ -131,6 +132,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     topic id and first batch as far as both are known. A KEEP stays until it is disproved: it holds in older dumps, too,
     and for what is left of a transaction whose beginning is below the log start by now.
     Of other batches, and of what is left without the first, it says nothing certain: `kept_with` is MEDIUM then.
+    `seen_unexplained`: another dump had a COMMIT marker that no record explains. Retention may have taken it since.
     """
     if sightings is None:
         return transactions.selectExpr(
@@ -139,6 +141,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
             "CAST(NULL AS boolean) AS seen_longer",
             "CAST(NULL AS string) AS kept_by",
             "CAST(NULL AS string) AS kept_with",
+            "CAST(NULL AS boolean) AS seen_unexplained",
         )
     # After an unclean election another transaction may start at the same offset, and be as long.
     is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
@@ -152,10 +155,24 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         f"{is_kept} AND seen_start < log_start_offset AND start_offset >= log_start_offset"
         " AND coalesce(last_end.base_offset < seen_start, true) AND coalesce(topic_id = seen_topic_id, true)"
     )
+    # This dump itself may have been judged by less.
+    was_unexplained = (
+        f"seen_at <> as_of AND (lacking = '{COMMITS_EXPLAINED.name}'"
+        f" OR array_contains(also_lacking, '{COMMITS_EXPLAINED.name}'))"
+    )
     names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset", "last_end"
     now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(
-        *(*KEY, "start_offset AS seen_start", "seen_at", "seen_until", "reason", "confidence"),
+        *(
+            *KEY,
+            "start_offset AS seen_start",
+            "seen_at",
+            "seen_until",
+            "reason",
+            "confidence",
+            "lacking",
+            "also_lacking",
+        ),
         *(f"{name} AS seen_{name}" for name in SEEN),
     )
     seen = shown.join(now, [*KEY], "inner").selectExpr("*", "start_offset = seen_start AS is_at_same")
@@ -166,6 +183,7 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
         "bool_or(is_at_same AND seen_batches > batches) AS seen_longer",
         f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
         f"max_by(if({has_same}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
+        f"bool_or(is_at_same AND {was_unexplained}) AS seen_unexplained",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

@@ -101,12 +101,16 @@ CONDITIONS: dict[str, str] = {
     "may_precede_commit": "committed.shares_epoch"
     " AND NOT coalesce(first_timestamp >= committed.start_timestamp - clock_skew_ms, false)",
     # So it may if an aborted transaction can have written it, of which no marker is here either; if it came late after
-    # one whose marker is here; or if the current one can have written it.
+    # one whose marker is here; if the current one can have written it; or if an administrator aborted what there was of
+    # this one, and it may have come when that had been committed.
     "may_be_of_another": f"exists(aborts, each -> {may_be_of('each')})"
     " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
     " AND listing.shares_epoch AND NOT coalesce(started_after >= committed.start_timestamp"
     " AND first_timestamp > last_end.max_timestamp + clock_skew_ms, false))"
-    " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))",
+    " OR ((is_ongoing OR is_prepared) AND NOT coalesce(bounded_by + clock_skew_ms < current.start_timestamp, false))"
+    " OR (last_end.producer_epoch = producer_epoch AND coalesce(last_end.marker_type, '') <> 'COMMIT'"
+    " AND last_end.max_timestamp > committed.start_timestamp"
+    " AND NOT coalesce(first_timestamp + clock_skew_ms < committed.timestamp, false))",
     # Before version 2 a request to end a transaction that arrives late ends the next one of its producer, too, half
     # written as it may be (KIP-890, KAFKA-17754). After a commit the client's own request is answered without a record;
     # after an abort it commits if the producer has added another partition since. So nothing tells what was written
@@ -134,6 +138,11 @@ CONDITIONS: dict[str, str] = {
         "each.may_have_moved AND NOT coalesce(each.coordinator_epoch = whole_from_epoch"
         " AND whole_from < started_after - late_after_ms, false)"
     ),
+    # Or of a commit that the archive alone has: of a log that was lost, or of beyond a hole. When the coordinator says
+    # that it gave out the producer id (`started_after`) does not matter: it may have done so twice.
+    "may_be_of_another_log": "exists(commits_elsewhere, each -> each.epoch >= coalesce(first_producer_epoch, 0)"
+    " AND NOT coalesce(started_after > each.timestamp"
+    " AND broker_timestamp_before_start > each.timestamp + clock_skew_ms, false))",
     "history_reaches_back": "whole_from = 0 OR is_born_in_range OR (whole_from < started_after AND reaches_before_end"
     " AND NOT may_be_unlisted_before) OR is_of_current",
     # A record that compaction removed may say that the producer id was given out after its producer dates the data.

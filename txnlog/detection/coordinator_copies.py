@@ -30,13 +30,12 @@ OF_ARCHIVE = {
     "archived_from": "bigint", "archived_since": "bigint", "archived_epoch": "int", "archive_differs": "boolean",
     "archived_beyond": "bigint",
 }  # fmt: skip
-# Tells the records of two logs at one offset apart. A tombstone has no time but that of its batch.
+# Tells the records of two logs at one offset apart. A tombstone has no time but that of its batch. Each release's
+# `kafka-dump-log` prints all of it.
 CONTENT = (
     "xxhash64(transactional_id, producer_id, producer_epoch, state,"
     f" coalesce(last_update_timestamp, {within_calendar('append_timestamp')}))"
 )
-# As far as each release's `kafka-dump-log` prints it.
-PRINTED_CONTENT = "xxhash64(transactional_id, producer_id, producer_epoch, state)"
 _OF_PLACE = f"OVER (PARTITION BY {', '.join(PLACE)})"
 
 
@@ -48,6 +47,7 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
     believed, and `own_from` from where on that is whole. `others`: the copies that have what lies before, one after
     the other back in time, each with the offsets that are taken from it. `history_from`: every record from that offset
     on is in one of them. `epochs`: leader epochs of its records, each with the first and the last offset that is left.
+    `earliest` and `latest` (ms): when the first and the last of its records were written, by their times (`WRITTEN`).
     """
     return (
         ranked.where(f"{IS_COORDINATOR} AND log_end_offset IS NOT NULL")
@@ -64,6 +64,8 @@ def coordinator_copies(states: DataFrame, ranked: DataFrame) -> DataFrame:
             "unlisted_from",
             "topic_id",
             "epochs",
+            "earliest",
+            "latest",
         )
         .selectExpr(
             "*",
@@ -97,14 +99,23 @@ def _with_others(copies: DataFrame) -> DataFrame:
 
 
 def _epochs(states: DataFrame) -> DataFrame:
-    """The leader epochs in the records of each copy, and the offset of the last record that is `broken`."""
+    """The leader epochs in the records of each copy, when these were written, and which offset is the last `broken`."""
     of_epochs = summed(
-        states,
+        states.transform(within_calendars),
         (*PLACE, *OF_COPY, "coordinator_epoch"),
         f"max(offset) FILTER (WHERE {IS_UNREAD}) AS broken",
         "struct(coordinator_epoch AS epoch, min(offset) AS first_offset, max(offset) AS last_offset) AS epoch",
+        f"min({WRITTEN}) AS earliest",
+        f"max({WRITTEN}) AS latest",
     )
-    return summed(of_epochs, (*PLACE, *OF_COPY), "max(broken) AS broken", "sort_array(collect_list(epoch)) AS epochs")
+    return summed(
+        of_epochs,
+        (*PLACE, *OF_COPY),
+        "max(broken) AS broken",
+        "sort_array(collect_list(epoch)) AS epochs",
+        "min(earliest) AS earliest",
+        "max(latest) AS latest",
+    )
 
 
 def stretches(copies: DataFrame, archived: DataFrame | None = None) -> DataFrame:
@@ -155,11 +166,11 @@ def whole_parts(states: DataFrame, copies: DataFrame) -> DataFrame:
     whose topic id is known.
     """
     parts = copies.where("topic_id IS NOT NULL AND whole_from < certain_to").selectExpr(
-        *PLACE, *OF_COPY, "is_text", "topic_id", "whole_from", "certain_to", "epochs"
+        *PLACE, *OF_COPY, "topic_id", "whole_from", "certain_to", "epochs"
     )
     written = summed(
         states.transform(within_calendars)
-        .join(parts.drop("is_text", "topic_id", "epochs"), [*PLACE, *OF_COPY], "inner")
+        .join(parts.drop("topic_id", "epochs"), [*PLACE, *OF_COPY], "inner")
         .where("offset >= whole_from AND offset < certain_to"),
         (*PLACE, *OF_COPY),
         f"min_by({WRITTEN}, offset) AS written_from",
@@ -207,9 +218,9 @@ def disagreements(states: DataFrame, copies: DataFrame) -> DataFrame:
     """
     of_offsets = summed(
         states.where("problem IS NULL")
-        .join(copies.select(*PLACE, *OF_COPY, "is_text"), [*PLACE, *OF_COPY], "inner")
-        .selectExpr("*", f"if(is_text, NULL, {CONTENT}) AS content", f"{PRINTED_CONTENT} AS printed"),
+        .join(copies.select(*PLACE, *OF_COPY), [*PLACE, *OF_COPY], "left_semi")
+        .selectExpr("*", f"{CONTENT} AS content"),
         (*PLACE, "offset"),
-        "min(content) <> max(content) OR min(printed) <> max(printed) AS differs",
+        "min(content) <> max(content) AS differs",
     )
     return summed(of_offsets.where("differs"), PLACE, "true AS copies_disagree")

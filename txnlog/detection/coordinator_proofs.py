@@ -135,25 +135,39 @@ NO_COMMIT = Proof(
 )
 COMMITS_EXPLAINED = Proof(
     "commits_are_explained",
-    "coalesce(unexplained_commits, 0) = 0",
+    "coalesce(unexplained_commits, 0) = 0 AND NOT coalesce(seen_unexplained, false)",
     "Each COMMIT marker of its producer id of the time for which the coordinator's records look complete, in the dump"
     " or in earlier ones, has its record. So has the last marker of each other producer id in each file, if it is a"
-    " COMMIT of the time for which those in the dump do.",
+    " COMMIT of the time for which those in the dump do. No other dump lacked that proof for the same transaction: the"
+    " marker may have gone since.",
     "only coordinators write COMMIT markers (`TransactionMarkerChannelManager`)",
     "dump all brokers again; look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'COMMIT markers in the dump have no record in __transaction_state although its copy looks complete: records are"
-    " lost, and this data may have been committed'",
+    "concat('COMMIT markers in ', if(coalesce(unexplained_commits, 0) = 0, 'another', 'the'), ' dump have no record in"
+    " __transaction_state although its copy looks complete: records are lost, and this data may have been committed')",
+)
+NO_COMMIT_ELSEWHERE = Proof(
+    "no_commit_of_another_log_can_own_it",
+    "NOT may_be_of_another_log",
+    "No earlier dump has a commit of its producer id that lists the partition and is no part of what is whole, unless"
+    " the data is later by brokers' times in its log or by its producer epoch: controllers that were restored give out"
+    " producer ids once more.",
+    "`ProducerIdManager`, `TransactionMetadata`",
+    "keep the data, or ask the application",
+    Cause.HISTORY_COMPACTED,
+    "'another dump has a commit of this producer id that lists this partition, and this dump\\'s __transaction_state"
+    " does not: this data may be of it'",
 )
 COPIES_AGREE = Proof(
     "coordinator_copies_agree",
     "NOT coalesce(copies_disagree, false)",
-    "All copies of the coordinator partition have the same records at the same offsets, where they have any.",
+    "All copies of the coordinator partition, in the dump and in earlier ones, have the same records at the same"
+    " offsets, where they have any, and it has none of the time in which it was another topic.",
     "leader epochs (KIP-101), unclean leader elections",
     "look for an unclean leader election of __transaction_state",
     Cause.HISTORY_COMPACTED,
-    "'copies of __transaction_state have different records at the same offsets: records were lost, and this data may"
-    " have been committed'",
+    "'this copy of __transaction_state contradicts another one, of this dump or of another: records were lost, and this"
+    " data may have been committed'",
 )
 HISTORY_IS_WHOLE = Proof(
     "history_is_whole",

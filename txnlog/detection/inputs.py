@@ -68,7 +68,7 @@ class Facts:
     forgotten, and proves nothing.
     `sightings` are open transactions of other dumps: cluster, topic, partition, producer_id, start_offset, batches,
     bytes, last_timestamp (ms: its last batch's), seen_at and seen_until (ms: as-of and end of its copy), topic_id,
-    action, reason, confidence, first_batch_leader_epoch and first_batch_crc.
+    action, reason, confidence, first_batch_leader_epoch, first_batch_crc, lacking and also_lacking.
     """
 
     replay_sums: DataFrame

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from txnlog.config import Thresholds
 from txnlog.detection.aggregates import summed
-from txnlog.detection.archived_records import archived_states, with_later
+from txnlog.detection.archived_records import archived_states, with_commits_elsewhere, with_later
 from txnlog.detection.clock import with_activity, with_bounds, with_sightings
 from txnlog.detection.commit_markers import places_to_read, with_counted_commits
 from txnlog.detection.commits import (
@@ -114,6 +114,7 @@ def detect(facts: Facts, thresholds: Thresholds, materialize: Materialize, as_of
     (known,) = materialize(
         placed.frame.transform(with_coordinator, readable, others, coverage.frame, clusters.frame, idle, skew_ms)
         .transform(with_later, later, of_coordinators.frame)
+        .transform(with_commits_elsewhere, records, readable)
         .selectExpr("*", f"coalesce({needs_markers(skew_ms)}, false) AS needs_markers")
     )
     found = _judged(known, places.rows, facts, copies, readable, thresholds, materialize)

@@ -14,6 +14,7 @@ from txnlog.detection.coordinator_proofs import (
     HISTORY_IS_WHOLE,
     IS_SURELY_LATE,
     NO_COMMIT,
+    NO_COMMIT_ELSEWHERE,
     NO_COORDINATOR_DAMAGED,
     NOT_ENDED_SINCE,
     NOT_OWNED,
@@ -50,12 +51,16 @@ OF_AGE = (
 )  # fmt: skip
 # History comes late, so that it is named only where what comes before is proved.
 OF_HISTORY = (NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE, HISTORY_IS_WHOLE)
+# NO_COMMIT_ELSEWHERE comes after STATE_IS_CURRENT: of a copy that is too old, the commit is of after it.
 PROOFS: tuple[Proof, ...] = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY,
-    STATE_IS_CURRENT, TRANSACTION_IS_WHOLE, IS_SURELY_LATE, HAS_ENDED_LONG_AGO,
+    STATE_IS_CURRENT, NO_COMMIT_ELSEWHERE, TRANSACTION_IS_WHOLE, IS_SURELY_LATE, HAS_ENDED_LONG_AGO,
 )  # fmt: skip
 # They lack only where something speaks against them, not where a copy shows less than another.
-CONTRADICTING = (AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE)
+CONTRADICTING = (
+    AGREES_WITH_SNAPSHOT, NOT_IN_ABORTED_INDEX, ONE_OWNER, NO_COMMIT, COMMITS_EXPLAINED, COPIES_AGREE,
+    NO_COMMIT_ELSEWHERE,
+)  # fmt: skip
 # Damage lacks both, so the second says nothing more: what may be lost is neither there nor at the copy's end.
 IMPLIED = (
     (PRINTED_WHOLE, NOT_DAMAGED),

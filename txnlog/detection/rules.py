@@ -12,6 +12,7 @@ from txnlog.detection.causes import Action, Cause
 from txnlog.detection.coordinator_proofs import (
     HAS_ENDED_LONG_AGO,
     IS_SURELY_LATE,
+    NO_COMMIT_ELSEWHERE,
     NOT_ENDED_SINCE,
     NOT_OWNED,
     STATE_IS_CURRENT,
@@ -44,11 +45,15 @@ class Rule(NamedTuple):
 # What an abort needs, in this order: the copy, its age, the coordinators, and that no commit can own the data.
 OF_ABORT = (
     *OF_LOG, *OF_AGE, NOT_OWNED, NOT_ENDED_SINCE, MARKER_IS_PRINTED, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT,
+    NO_COMMIT_ELSEWHERE,
 )  # fmt: skip
 # Ending a coordinator's transaction decides all that its producer id has open in each of its partitions.
-OF_ENDING = (*OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT, TRANSACTION_IS_WHOLE)
+OF_ENDING = (
+    *OF_LOG, AS_OF_IS_PLAUSIBLE, START_IS_IN_COPY, *OF_HISTORY, STATE_IS_CURRENT, NO_COMMIT_ELSEWHERE,
+    TRANSACTION_IS_WHOLE,
+)  # fmt: skip
 # What must hold for any open data before a transaction that lists its partition may be ended.
-OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY)
+OF_OWN_DATA = (*OF_LOG, START_IS_IN_COPY, *OF_HISTORY, NO_COMMIT_ELSEWHERE)
 
 _OF_COMMIT = (*OF_LOG, IS_LATE, IS_SURELY_LATE)
 # Whoever writes at an epoch that was ended elsewhere comes too late, whatever the data's own age.

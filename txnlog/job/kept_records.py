@@ -35,7 +35,6 @@ _COPIES = pa.schema(
         ("coordinator_partition", pa.int32()),
         ("broker", pa.string()),
         ("log_dir", pa.string()),
-        ("is_text", pa.bool_()),
     ]
 )
 # Below which offset the records of a copy are certain.

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from txnlog.detection.aggregates import summed
-from txnlog.detection.coordinator_copies import CONTENT, OF_COPY, PRINTED_CONTENT
+from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import PLACE, within_calendars
 from txnlog.detection.recorded_transactions import as_dumped
 from txnlog.detection.whole_ranges import WholeRange
@@ -30,7 +30,6 @@ _PAIRS = pa.schema(
         ("cluster", pa.string()),
         ("coordinator_partition", pa.int32()),
         *((name, pa.string()) for name in (*OF_COPY, "topic_id")),
-        ("is_text", pa.bool_()),
         ("from_offset", pa.int64()),
         ("to_offset", pa.int64()),
     ]
@@ -40,14 +39,14 @@ _PAIRS = pa.schema(
 def rewritten_logs(store: Store, states: DataFrame, copies: Iterable[Row], ranges: Iterable[WholeRange]) -> set[Log]:
     """The logs (`WholeRange.log`) of which a copy and a range of the archive do not have the same last shared record.
 
-    `copies` have the columns of `PLACE`, `OF_COPY`, `topic_id` and `is_text`; `states` are their records, rows of
+    `copies` have the columns of `PLACE` and `OF_COPY`, and `topic_id`; `states` are their records, rows of
     `TransactionStateRow`. A copy without a topic id may be of any log of its partition.
     """
     by_place: dict[tuple[str, int], list[WholeRange]] = {}
     for each in ranges:
         by_place.setdefault(each.log[:2], []).append(each)
     pairs = [
-        {name: copy[name] for name in (*PLACE, *OF_COPY, "is_text")}
+        {name: copy[name] for name in (*PLACE, *OF_COPY)}
         | {name: getattr(each, name) for name in ("topic_id", "from_offset", "to_offset")}
         for copy in copies
         for each in by_place.get(_log(copy)[:2], ())
@@ -56,14 +55,8 @@ def rewritten_logs(store: Store, states: DataFrame, copies: Iterable[Row], range
     shared = _last_shared(states, pairs).toArrow().to_pylist() if pairs else []
     if not shared:
         return set()
-    archived = {(*_log(row), row["offset"]): row for row in _archived(store, shared)}
-    return {_log(row) for row in shared if not _is_same(row, archived.get((*_log(row), row["offset"])))}
-
-
-def _is_same(copied: Row, archived: Row | None) -> bool:
-    """Whether two records are one, or look like it in output of kafka-dump-log."""
-    name = "printed" if copied["is_text"] else "content"
-    return archived is not None and bool(archived[name] == copied[name])
+    archived = {(*_log(row), row["offset"]): row["content"] for row in _archived(store, shared)}
+    return {_log(row) for row in shared if archived.get((*_log(row), row["offset"])) != row["content"]}
 
 
 def _last_shared(states: DataFrame, pairs: list[Row]) -> DataFrame:
@@ -73,11 +66,10 @@ def _last_shared(states: DataFrame, pairs: list[Row]) -> DataFrame:
         .join(local_frame(states.sparkSession, pairs, _PAIRS), [*PLACE, *OF_COPY], "inner")
         .where("offset >= from_offset AND offset < to_offset")
         .transform(within_calendars)
-        .selectExpr("*", f"{CONTENT} AS content", f"{PRINTED_CONTENT} AS printed"),
-        (*_LOG, *OF_COPY, "is_text", "from_offset"),
+        .selectExpr("*", f"{CONTENT} AS content"),
+        (*_LOG, *OF_COPY, "from_offset"),
         "max(offset) AS offset",
         "max_by(content, offset) AS content",
-        "max_by(printed, offset) AS printed",
     ).drop(*OF_COPY, "from_offset")
 
 
@@ -95,7 +87,7 @@ def _archived(store: Store, shared: list[Row]) -> list[Row]:
         store.read(COORDINATOR_RECORDS, sorted({row["cluster"] for row in shared}))
         .where(wanted)
         .transform(as_dumped)
-        .selectExpr(*_LOG, "offset", f"{CONTENT} AS content", f"{PRINTED_CONTENT} AS printed")
+        .selectExpr(*_LOG, "offset", f"{CONTENT} AS content")
     )
     rows: list[Row] = found.toArrow().to_pylist()
     return rows

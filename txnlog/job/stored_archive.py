@@ -91,14 +91,23 @@ class StoredArchive:
         if chosen is None:
             return
         log = (chosen["cluster"], chosen["coordinator_partition"], chosen["topic_id"])
+        of_place = [each for each in self.ranges if each.log[:2] == log[:2]]
         # A copy without a topic id may be of any of the logs.
-        of_log = [each for each in self.ranges if each.log[:2] == log[:2] and log[2] in (None, each.topic_id)]
+        of_log = [each for each in of_place if log[2] in (None, each.topic_id)]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = any(each.log in rewritten or any(contradicts(each, epoch) for epoch in seen) for each in of_log)
+        # A topic that was made anew has no record from before that, unless a backup was restored into it.
+        is_restored = chosen["earliest"] is not None and any(
+            each.written_from <= chosen["latest"] and chosen["earliest"] <= each.written_to
+            for each in of_place
+            if each not in of_log
+        )
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archived_beyond"] = beyond.get(log[:2])
-        row["archive_differs"] = has_lost or any(
-            differs(one, other) for one in of_log for other in of_log if one.log == other.log
+        row["archive_differs"] = (
+            has_lost
+            or is_restored
+            or any(differs(one, other) for one in of_log for other in of_log if one.log == other.log)
         )
         own = None if log[2] is None else part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:

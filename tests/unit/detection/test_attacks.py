@@ -17,15 +17,22 @@ COMMITTED = f"{LISTED} prepare_commit@101 complete@101"
 LAGGING = {f"{TRANSACTION_STATE}-0@{broker}": "id(shop, of=99) empty@400" for broker in (2, 3)}
 # As columns of `SIGHTINGS`: copied from minute 100 to 995.
 SEEN_DURING_A_LONG_COPY = (
-    "orders", 0, 7, 0, 1, 100, instant("100"), instant("995"), None, "UNDETERMINED", "said so", "LOW", 1, 0, None,
+    "orders", 0, 7, 0, 1, 100, instant("100"), instant("995"), None, "UNDETERMINED", "said so", "LOW", 1, 0, None, None, None,
 )  # fmt: skip
 KEPT_IN_PAYMENTS = (
     "payments", 0, 7, 0, 1, 100, instant("900"), instant("900"), None, "KEEP", "said so", "HIGH", 1, 0, instant("100"),
+    None, None,
+)  # fmt: skip
+# What a dump of minute 900 lacked for an abort.
+SEEN_LACKING, SEEN_ALSO_LACKING = (
+    ("orders", 0, 7, 0, 1, 100, instant("900"), instant("900"), None, "UNDETERMINED", "said so", "LOW", 1, 0,
+     instant("100"), *lacking)
+    for lacking in (("commits_are_explained", None), ("has_records", ["commits_are_explained"]))
 )  # fmt: skip
 # What a dump of minute 400 showed of one and of two batches, 100 bytes each.
 SEEN_WHOLE, SEEN_OTHER_LAST = (
     ("orders", 0, 7, 0, batches, 100 * batches, instant("400"), instant("400"), None, "UNDETERMINED", "said so", "LOW",
-     leader, crc, last)
+     leader, crc, last, None, None)
     for batches, leader, crc, last in ((1, None, None, instant("150")), (2, 1, 0, instant("100")))
 )  # fmt: skip
 # A transaction that starts below the log start.
@@ -89,13 +96,32 @@ TORN = "id(app) empty@60 skip(5) id(shop, of=99) empty@90 cleaned_to(5)"
 def kept_in(topic_id: str) -> tuple[object, ...]:
     return (
         "orders", 0, 7, 0, 1, 100, instant("900"), instant("900"), topic_id, "KEEP", "said so", "HIGH", 1, 0, instant("100"),
+        None, None,
     )  # fmt: skip
 
 
 def shown_in_payments(minute: str, start: int = 1, batches: int = 1) -> tuple[object, ...]:
     """What a dump of this minute showed: batches from an offset on."""
     time = instant(minute)
-    return ("payments", 0, 7, start, batches, 100 * batches, time, time, None, "WAIT", "said so", "HIGH", 1, 0, None)
+    return (
+        "payments",
+        0,
+        7,
+        start,
+        batches,
+        100 * batches,
+        time,
+        time,
+        None,
+        "WAIT",
+        "said so",
+        "HIGH",
+        1,
+        0,
+        None,
+        None,
+        None,
+    )
 
 
 def attack(number: int, says: str, orders: str | None, coordinator: str | None, want: str, **more: object) -> Case:
@@ -179,6 +205,12 @@ CASES = [
     attack(5, "of a producer id that nobody knows", "commit(0, of=8)@90 data(1)@100", "id(shop, of=99) empty@10",
            "HISTORY_COMPACTED UNDETERMINED"),
     attack(5, "of the id itself", "data(0)@60 commit(1)@61 data(2)@100", "empty@50", "HISTORY_COMPACTED UNDETERMINED"),
+    attack(5, "that another dump had and that retention took since", "data(0)@100", "empty@50",
+           "HISTORY_COMPACTED UNDETERMINED", sightings=(SEEN_LACKING,)),
+    attack(5, "that another dump had, which lacked something else as well", "data(0)@100", "empty@50",
+           "HISTORY_COMPACTED UNDETERMINED", sightings=(SEEN_ALSO_LACKING,)),
+    attack(5, "that another dump had of another transaction at its offset", "data(0, crc=1)@100", "empty@50",
+           "NEVER_ADDED ABORT", sightings=(SEEN_LACKING,)),
     attack(5, "of another id of the same coordinator partition", "data(0)@100 commit(1, of=8)@150",
            "id(app) empty@50 id(shop, of=8) empty@60", "HISTORY_COMPACTED UNDETERMINED"),
     attack(5, "an ABORT proves nothing: an administrator may have written it", "data(0)@60 abort(1)@900 data(2)@901"
