@@ -106,6 +106,14 @@ def contradicts(found: WholeRange, seen: SeenEpoch) -> bool:
     return is_later_before or is_earlier_after or any(found.epoch_at(each) != seen.epoch for each in within)
 
 
+def is_of_same_time(found: WholeRange, earliest: int | None, latest: int | None) -> bool:
+    """Whether the range has records of between the first and the last one of another log (ms; null of an empty one).
+
+    A topic that was made anew has no record from before that, unless a backup was restored into it.
+    """
+    return earliest is not None and latest is not None and found.written_from <= latest and earliest <= found.written_to
+
+
 def _seen_epochs(found: WholeRange) -> Iterable[SeenEpoch]:
     ends = (*(each.start_offset for each in found.epochs[1:]), found.to_offset)
     return (SeenEpoch(each.epoch, each.start_offset, end - 1) for each, end in zip(found.epochs, ends, strict=True))

@@ -17,6 +17,7 @@ from txnlog.detection.whole_ranges import (
     WholeRange,
     contradicts,
     differs,
+    is_of_same_time,
     reaching_back,
     records_of,
 )
@@ -96,19 +97,12 @@ class StoredArchive:
         of_log = [each for each in of_place if log[2] in (None, each.topic_id)]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = any(each.log in rewritten or any(contradicts(each, epoch) for epoch in seen) for each in of_log)
-        # A topic that was made anew has no record from before that, unless a backup was restored into it.
-        is_restored = chosen["earliest"] is not None and any(
-            each.written_from <= chosen["latest"] and chosen["earliest"] <= each.written_to
-            for each in of_place
-            if each not in of_log
-        )
+        others_of_place = (each for each in of_place if each not in of_log)
+        is_restored = any(is_of_same_time(each, chosen["earliest"], chosen["latest"]) for each in others_of_place)
+        differ = any(differs(one, other) for one in of_log for other in of_log if one.log == other.log)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archived_beyond"] = beyond.get(log[:2])
-        row["archive_differs"] = (
-            has_lost
-            or is_restored
-            or any(differs(one, other) for one in of_log for other in of_log if one.log == other.log)
-        )
+        row["archive_differs"] = has_lost or is_restored or differ
         own = None if log[2] is None else part_of(log, chosen, chosen["own_from"], chosen["log_end_offset"])
         if own is not None:
             # The copies that make the history longer may themselves reach to where the archive ends. Of no other copy
