@@ -132,8 +132,8 @@ def dump(
     `coordinator_minute`: the copy of the coordinator is as old as that, and nothing says so. `listed`: all files of the
     coordinator were listed before the copy, and these lines as well. `committed`: the id that never added its partition
     has a COMMIT marker of that minute in another one, of which its coordinator lost the record. `is_printed`: of the
-    coordinator there is output of `kafka-dump-log.sh` alone. `followed`: when the
-    marker that follows the data was written.
+    coordinator there is output of `kafka-dump-log.sh` alone. `followed`: when the marker that follows the data was
+    written.
     """
     copied = minute if coordinator_minute is None else coordinator_minute
     moment = datetime.fromtimestamp(at(minute) / 1000, UTC).isoformat()

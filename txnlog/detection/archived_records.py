@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from txnlog.detection.aggregates import summed
 from txnlog.detection.coordinator_copies import CONTENT, OF_COPY
 from txnlog.detection.coordinator_records import ID, PLACE, within_calendars
-from txnlog.keys import PARTITION
+from txnlog.detection.replay import KEY
 
 # The broker and log directory of records that an earlier dump showed.
 ARCHIVE = "(archive)"
@@ -51,17 +51,20 @@ def with_commits_elsewhere(transactions: DataFrame, records: DataFrame | None, h
     if records is None:
         none = "CAST(NULL AS array<struct<epoch: smallint, timestamp: bigint>>) AS commits_elsewhere"
         return transactions.selectExpr("*", none)
+    # Of a dump with millions of records only these few are to be sorted.
+    producers = transactions.select("cluster", "producer_id")
+    archived, known = (
+        each.where("state = 'PrepareCommit'").join(producers, ["cluster", "producer_id"], "left_semi")
+        for each in (records, history)
+    )
     # Logs that went other ways may have the same offset and leader epoch.
-    same = history.selectExpr(*PLACE, "offset", f"{CONTENT} AS content")
     of_partitions = (
-        records.where("state = 'PrepareCommit'")
-        .selectExpr("*", f"{CONTENT} AS content")
-        .join(same, [*PLACE, "offset", "content"], "left_anti")
+        archived.selectExpr("*", f"{CONTENT} AS content")
+        .join(known.selectExpr(*PLACE, "offset", f"{CONTENT} AS content"), [*PLACE, "offset", "content"], "left_anti")
         .selectExpr("cluster", "producer_id", "producer_epoch", "last_update_timestamp", "inline(topic_partitions)")
     )
-    key = (*PARTITION, "producer_id")
     commits = "collect_list(struct(producer_epoch AS epoch, last_update_timestamp AS timestamp)) AS commits_elsewhere"
-    return transactions.join(summed(of_partitions, key, commits), [*key], "left")
+    return transactions.join(summed(of_partitions, KEY, commits), [*KEY], "left")
 
 
 def archived_within(records: DataFrame, stretches: DataFrame, *by: str) -> DataFrame:

@@ -18,6 +18,24 @@ from txnlog.keys import COPY, LOG_DIR, PARTITION
 # What is compared with an earlier dump's transaction; there each name begins with `seen_`.
 FIRST_BATCH = ("first_batch_leader_epoch", "first_batch_crc")
 SEEN = ("batches", "bytes", "last_timestamp", "topic_id", "action", *FIRST_BATCH)
+# After an unclean election another transaction may start at the same offset, and be as long.
+_IS_ANOTHER = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
+# By this dump itself, too, when it is judged once more: a dump of other brokers may be as of the same time.
+_IS_KEPT = "seen_action = 'KEEP'"
+_IS_REST = (
+    f"{_IS_KEPT} AND seen_start < log_start_offset AND start_offset >= log_start_offset"
+    " AND coalesce(last_end.base_offset < seen_start, true) AND coalesce(topic_id = seen_topic_id, true)"
+)
+# This dump itself may have been judged by less.
+_WAS_UNEXPLAINED = (
+    f"seen_at <> as_of AND (lacking = '{COMMITS_EXPLAINED.name}'"
+    f" OR array_contains(also_lacking, '{COMMITS_EXPLAINED.name}'))"
+)
+# What `with_sightings` adds.
+_OF_OTHER_DUMPS = {
+    "seen_until": "bigint", "seen_longer": "boolean", "kept_by": "string", "kept_with": "string",
+    "seen_unexplained": "boolean",
+}  # fmt: skip
 
 
 def with_bounds(
@@ -136,54 +154,28 @@ def with_sightings(transactions: DataFrame, sightings: DataFrame | None) -> Data
     """
     if sightings is None:
         return transactions.selectExpr(
-            "*",
-            "CAST(NULL AS bigint) AS seen_until",
-            "CAST(NULL AS boolean) AS seen_longer",
-            "CAST(NULL AS string) AS kept_by",
-            "CAST(NULL AS string) AS kept_with",
-            "CAST(NULL AS boolean) AS seen_unexplained",
+            "*", *(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _OF_OTHER_DUMPS.items())
         )
-    # After an unclean election another transaction may start at the same offset, and be as long.
-    is_another = " OR ".join(f"{name} <> seen_{name}" for name in ("topic_id", *FIRST_BATCH))
     has_same = f"is_at_same AND {has_same_batches('seen_')}"
     is_same = f"{has_same} AND seen_at < as_of AND first_batch_crc IS NOT NULL" + "".join(
         f" AND {name} <=> seen_{name}" for name in FIRST_BATCH
     )
-    # By this dump itself, too, when it is judged once more: a dump of other brokers may be as of the same time.
-    is_kept = "seen_action = 'KEEP'"
-    is_rest = (
-        f"{is_kept} AND seen_start < log_start_offset AND start_offset >= log_start_offset"
-        " AND coalesce(last_end.base_offset < seen_start, true) AND coalesce(topic_id = seen_topic_id, true)"
-    )
-    # This dump itself may have been judged by less.
-    was_unexplained = (
-        f"seen_at <> as_of AND (lacking = '{COMMITS_EXPLAINED.name}'"
-        f" OR array_contains(also_lacking, '{COMMITS_EXPLAINED.name}'))"
-    )
     names = "start_offset", "batches", "bytes", "last_timestamp", "topic_id", "as_of", "log_start_offset", "last_end"
     now = transactions.selectExpr(*KEY, *names, *FIRST_BATCH)
     shown = sightings.selectExpr(
-        *(
-            *KEY,
-            "start_offset AS seen_start",
-            "seen_at",
-            "seen_until",
-            "reason",
-            "confidence",
-            "lacking",
-            "also_lacking",
-        ),
+        *(*KEY, "start_offset AS seen_start", "seen_at", "seen_until"),
+        *("reason", "confidence", "lacking", "also_lacking"),
         *(f"{name} AS seen_{name}" for name in SEEN),
     )
     seen = shown.join(now, [*KEY], "inner").selectExpr("*", "start_offset = seen_start AS is_at_same")
     earlier = summed(
-        seen.where(f"(is_at_same AND NOT coalesce({is_another}, false)) OR ({is_rest})"),
+        seen.where(f"(is_at_same AND NOT coalesce({_IS_ANOTHER}, false)) OR ({_IS_REST})"),
         (*KEY, "start_offset"),
         f"min(if({is_same}, seen_until, NULL)) AS seen_until",
         "bool_or(is_at_same AND seen_batches > batches) AS seen_longer",
-        f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {is_kept}) AS kept_by",
-        f"max_by(if({has_same}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {is_kept}) AS kept_with",
-        f"bool_or(is_at_same AND {was_unexplained}) AS seen_unexplained",
+        f"max_by({own_reason('reason')}, seen_at) FILTER (WHERE {_IS_KEPT}) AS kept_by",
+        f"max_by(if({has_same}, confidence, 'MEDIUM'), seen_at) FILTER (WHERE {_IS_KEPT}) AS kept_with",
+        f"bool_or(is_at_same AND {_WAS_UNEXPLAINED}) AS seen_unexplained",
     )
     return transactions.join(earlier, [*KEY, "start_offset"], "left")
 

@@ -97,8 +97,8 @@ class StoredArchive:
         of_log = [each for each in of_place if log[2] in (None, each.topic_id)]
         seen = [epoch for row in copies if not row["is_text"] for epoch in _seen(row)]
         has_lost = any(each.log in rewritten or any(contradicts(each, epoch) for epoch in seen) for each in of_log)
-        others_of_place = (each for each in of_place if each not in of_log)
-        is_restored = any(is_of_same_time(each, chosen["earliest"], chosen["latest"]) for each in others_of_place)
+        of_others = (each for each in of_place if log[2] not in (None, each.topic_id))
+        is_restored = any(is_of_same_time(each, chosen["earliest"], chosen["latest"]) for each in of_others)
         differ = any(differs(one, other) for one in of_log for other in of_log if one.log == other.log)
         row = dict.fromkeys(_REACHING.names) | dict(zip(_REACHING.names, log, strict=False))
         row["archived_beyond"] = beyond.get(log[:2])
